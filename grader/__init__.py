@@ -1,0 +1,1 @@
+"""The judge of the exercise "Attention from scratch"."""

@@ -1,0 +1,1 @@
+"""What decides: the truth, the calls into a submission, the comparisons and the score."""

@@ -1,0 +1,243 @@
+"""Runs a student's code: the only place that does, in this process or in a worker's.
+
+It holds no expected value and no right implementation, and decides nothing but whether there was an answer.
+"""
+
+import contextlib
+import copy
+import inspect
+import sys
+import types
+import warnings
+
+import torch
+from torch import Tensor, nn
+
+from grader.judge.call import Answer, Call, Module, StudentError
+from grader.judge.exercise import FUNCTIONS, METHODS, PROJECTIONS
+from grader.judge.scratch import Trap
+from grader.judge.source import Source
+from grader.judge.text import text
+
+MODULE_NAME = "student_attention"
+LARGEST_RESULT = 1_000_000  # numbers in a tensor; the checks expect a few thousand
+
+
+def load_module(source: Source) -> types.ModuleType:
+    """Execute a student's text as a module. Raises whatever it raises."""
+    module = types.ModuleType(MODULE_NAME)
+    module.__file__ = source.path
+    sys.modules[MODULE_NAME] = module  # dataclasses and torch.jit look a module up by its name
+    exec(compile(source.text, source.path, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+class LocalSubmission:
+    """A submission in this process."""
+
+    def __init__(self, source: Source):
+        self.source = source
+        self._module: types.ModuleType | None = None
+        self._import_error: StudentError | None = None
+        self._objects: dict[int, nn.Module] = {}
+
+    def answer(self, call: Call) -> Answer:
+        """Run one call. StudentError if the submission gives no usable answer."""
+        with _guarded(self.source, call.function) as trap:
+            function = self._bound(call)
+            results, args, gradients = _run(function, call)
+        target = self._objects.get(call.module.handle) if call.module else None
+        return Answer(
+            results=results,
+            args_after=tuple(_copy(arg) for arg in args),
+            gradients=gradients,
+            parameter_gradients=_parameter_gradients(target) if target and call.upstream is not None else {},
+            ready_made=trap.sprung,
+        )
+
+    def parameters(self, module: Module) -> dict[str, Tensor]:
+        """The distinct parameters of a MultiHeadAttention by their names. StudentError as for `answer`."""
+        with _guarded(self.source, "MultiHeadAttention"):
+            named = self._object(module).named_parameters()
+            return {str(name): _copy(parameter) for name, parameter in named}
+
+    def _names(self) -> types.ModuleType:
+        """The student's module; an import is paid for once, its error is raised at every call."""
+        if self._import_error:
+            raise self._import_error
+        if self._module is None:
+            try:
+                with _guarded(self.source, None):
+                    self._module = load_module(self.source)
+            except StudentError as error:
+                self._import_error = error
+                raise
+        return self._module
+
+    def _bound(self, call: Call) -> object:
+        if call.function in METHODS:
+            return _attribute(self._object(call.module), call.function, f"MultiHeadAttention.{call.function}")
+        return _attribute(self._names(), call.function, call.function)
+
+    def _object(self, module: Module) -> nn.Module:
+        if module.handle not in self._objects:
+            new = _attribute(self._names(), "MultiHeadAttention", "MultiHeadAttention")(
+                module.d_model, module.n_heads
+            )
+            if not isinstance(new, nn.Module):
+                raise StudentError("error", text("seen.no_module", got=type(new).__name__))
+            _set_weights(new, module.projections)
+            self._objects = {module.handle: new}  # one at a time: memory does not grow
+        return self._objects[module.handle]
+
+
+def _set_weights(new: nn.Module, projections: dict[str, Tensor]) -> None:
+    for name, weight in projections.items():
+        linear = getattr(new, name, None)
+        own = getattr(linear, "weight", None)
+        if not isinstance(own, Tensor):
+            raise StudentError("error", text("seen.no_parameter", name=f"{name}.weight"))
+        if own.shape != weight.shape:
+            raise StudentError(
+                "error",
+                text(
+                    "seen.parameter_shape",
+                    name=f"{name}.weight",
+                    actual=tuple(own.shape),
+                    expected=tuple(weight.shape),
+                ),
+            )
+    if projections:
+        new.to(next(iter(projections.values())).dtype)
+    with torch.no_grad():
+        for name, weight in projections.items():
+            getattr(new, name).weight.copy_(weight)
+
+
+def _attribute(owner: object, name: str, label: str) -> object:
+    found = getattr(owner, name, None)
+    if not callable(found):
+        raise StudentError("error", text("seen.missing", name=label))
+    return found
+
+
+def _run(function: object, call: Call) -> tuple[tuple[Tensor, ...], list, tuple[Tensor | None, ...]]:
+    """-> results, the arguments as they are afterwards, gradients; all on copies of the call's tensors."""
+    # deepcopy and not clone: it keeps the strides, so that a non-contiguous input stays one
+    args = [copy.deepcopy(arg) for arg in call.args]
+    _check_signature(function, call, args)
+    wants_gradient = call.upstream is not None
+    if wants_gradient:
+        for arg in args:
+            if isinstance(arg, Tensor) and arg.is_floating_point():
+                arg.requires_grad_()
+    owner = getattr(function, "__self__", None)
+    if wants_gradient and isinstance(owner, nn.Module):
+        owner.zero_grad(set_to_none=True)
+    value = function(*args)
+    raw = _tensors(value, FUNCTIONS[call.function][1])
+    results = tuple(_copy(result) for result in raw)
+    if not wants_gradient:
+        return results, args, ()
+    _backward(raw[0], call.upstream)
+    gradients = tuple(_copy(arg.grad) if isinstance(arg, Tensor) else None for arg in args)
+    return results, args, gradients
+
+
+def _backward(result: Tensor, upstream: Tensor) -> None:
+    if result.shape != upstream.shape:
+        actual, expected = tuple(result.shape), tuple(upstream.shape)
+        raise StudentError("failed", text("seen.shape", actual=actual, expected=expected))
+    if not result.requires_grad:
+        raise StudentError("failed", text("seen.no_graph"))
+    result.backward(upstream.to(result.dtype))
+
+
+def _parameter_gradients(owner: nn.Module) -> dict[str, Tensor | None]:
+    return {name: _copy(getattr(owner, name).weight.grad) for name in PROJECTIONS}
+
+
+def _check_signature(function: object, call: Call, args: list) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # no Python function: the call itself will tell
+    try:
+        signature.bind(*args)
+    except TypeError:
+        names = ", ".join(FUNCTIONS[call.function][0])
+        raise StudentError("error", text("seen.signature", names=names, actual=signature)) from None
+
+
+def _tensors(value: object, count: int) -> tuple[Tensor, ...]:
+    """The result of a call as plain tensors. StudentError if it is anything else."""
+    values = (value,) if count == 1 else value
+    if count > 1 and (type(value) not in (tuple, list) or len(value) != count):
+        raise StudentError("failed", text("seen.not_a_pair", got=_kind(value)))
+    for one in values:
+        # exactly a Tensor: a subclass may answer comparisons as it likes
+        if type(one) not in (Tensor, nn.Parameter):
+            key = "seen.none" if one is None else "seen.not_a_tensor"
+            raise StudentError("failed", text(key, got=_kind(one)))
+        if one.layout != torch.strided:
+            raise StudentError("failed", text("seen.not_a_tensor", got=f"{one.layout} tensor"))
+        if one.numel() > LARGEST_RESULT:
+            raise StudentError("failed", text("seen.huge", shape=tuple(one.shape), limit=LARGEST_RESULT))
+    return tuple(values)
+
+
+def _kind(value: object) -> str:
+    if type(value) in (tuple, list):
+        return f"{type(value).__name__} of {len(value)}"
+    return type(value).__name__
+
+
+def _copy(value: object) -> Tensor | None:
+    """A tensor of our own with the same numbers; None for anything else."""
+    if not isinstance(value, Tensor):
+        return None
+    return value.detach().clone(memory_format=torch.contiguous_format).resolve_conj().resolve_neg()
+
+
+@contextlib.contextmanager
+def _guarded(source: Source, function: str | None):
+    """Turn whatever student code raises into a StudentError; keep its warnings and settings to itself."""
+    trap = Trap()
+    dtype, grad_enabled = torch.get_default_dtype(), torch.is_grad_enabled()
+    try:
+        with warnings.catch_warnings(), trap:
+            warnings.simplefilter("ignore")
+            yield trap
+    except (StudentError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # SystemExit too: no exception of student code ends the run
+        # torch raises NotImplementedError too, with other words
+        if isinstance(error, NotImplementedError) and (_words(error).startswith("TODO") or not _words(error)):
+            seen = text("seen.not_attempted", says=_words(error))
+            raise StudentError("not_attempted", seen, _line(error, source)) from error
+        key = "seen.raised" if function else "seen.import_raised"
+        kind = type(error).__name__
+        raise StudentError(
+            "error", text(key, type=kind, says=_words(error)), _line(error, source), kind
+        ) from error
+    finally:  # what a submission sets for the whole process does not outlive the call
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad_enabled)
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException:  # a __str__ of the student's own
+        return ""
+
+
+def _line(error: BaseException, source: Source) -> int | None:
+    """The last line of the student's file that the exception went through."""
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == source.path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

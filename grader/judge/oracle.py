@@ -1,0 +1,168 @@
+"""The truth: attention written as naive loops, the lesson's definition of it.
+
+Twice: in float64, with autograd, for everything; and in 34-digit arithmetic (mpmath) for the tier at
+1e-16, where float64 itself is too coarse a ruler. Nothing here calls torch's own attention or softmax.
+Leading dimensions ("...") ride along; the loops run over queries, keys and heads.
+"""
+
+import math
+
+import mpmath
+import numpy as np
+import torch
+from torch import Tensor
+
+_mp = mpmath.MPContext()
+_mp.dps = 34  # twice the digits of float64: the rounding of the truth is out of sight at 1e-16
+
+
+def causal_mask(length: int) -> Tensor:
+    """Bool (L, L): True where j <= i."""
+    return torch.tensor([[j <= i for j in range(length)] for i in range(length)])
+
+
+def attention_scores(query: Tensor, key: Tensor) -> Tensor:
+    """(..., L_q, d_k), (..., L_k, d_k) -> (..., L_q, L_k): one dot product for each pair, over sqrt(d_k)."""
+    root = math.sqrt(query.shape[-1])
+    rows = [torch.stack([(q * k).sum(-1) / root for k in key.unbind(-2)], dim=-1) for q in query.unbind(-2)]
+    return torch.stack(rows, dim=-2)
+
+
+def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """(..., L_q, L_k) -> (..., L_q, L_k): exp of each allowed score over the sum of the row."""
+    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
+    rows = []
+    for row, may in zip(scores.unbind(-2), allowed.unbind(-2), strict=True):
+        row = torch.where(may, row, -math.inf)
+        exps = torch.exp(row - row.amax(-1, keepdim=True))  # exp(-inf) = 0: blocked keys are not in the sum
+        rows.append(exps / exps.sum(-1, keepdim=True))
+    return torch.stack(rows, dim=-2)
+
+
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """-> output (..., L_q, d_v), weights (..., L_q, L_k): each output is a weighted sum of the values."""
+    weights = attention_weights(attention_scores(query, key), mask)
+    rows = [
+        sum(w.unsqueeze(-1) * v for w, v in zip(row.unbind(-1), value.unbind(-2), strict=True))
+        for row in weights.unbind(-2)
+    ]
+    return torch.stack(rows, dim=-2), weights
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """(B, L, d_model) -> (B, H, L, d_head): head h owns features h * d_head to (h + 1) * d_head."""
+    d_head = x.shape[-1] // n_heads
+    return torch.stack([x[..., h * d_head : (h + 1) * d_head] for h in range(n_heads)], dim=1)
+
+
+def combine_heads(heads: Tensor, w_o: Tensor) -> Tensor:
+    """(B, H, L, d_head) -> (B, L, d_model): the heads side by side, then W_O."""
+    return torch.cat(list(heads.unbind(1)), dim=-1) @ w_o.T
+
+
+def multi_head_attention(
+    x: Tensor, projections: dict[str, Tensor], n_heads: int, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """(B, L, d_model) -> output (B, L, d_model), weights (B, H, L, L); one attention for each head.
+
+    projections: "W_Q", "W_K", "W_V", "W_O" -> (d_model, d_model), as nn.Linear keeps them (y = x W^T).
+    """
+    query, key, value = (split_heads(x @ projections[name].T, n_heads) for name in ("W_Q", "W_K", "W_V"))
+    if mask is not None:
+        mask = mask.expand(x.shape[0], n_heads, x.shape[1], x.shape[1])
+    outputs, weights = zip(
+        *(
+            attention(query[:, h], key[:, h], value[:, h], None if mask is None else mask[:, h])
+            for h in range(n_heads)
+        ),
+        strict=True,
+    )
+    return combine_heads(torch.stack(outputs, dim=1), projections["W_O"]), torch.stack(weights, dim=1)
+
+
+def exact(tensor: Tensor) -> np.ndarray:
+    """The numbers of a tensor, without rounding, as an array of mpf."""
+    numbers = [_mp.mpf(number) for number in tensor.detach().double().flatten().tolist()]
+    return np.array(numbers, dtype=object).reshape(tensor.shape)
+
+
+def rounded(array: np.ndarray) -> Tensor:
+    """An array of mpf as a float64 tensor."""
+    return torch.from_numpy(array.astype(float))
+
+
+def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(n, k) times (m, k) transposed -> (n, m), each sum rounded once."""
+    return np.array([[_mp.fdot(row, column) for column in right] for row in left], dtype=object)
+
+
+def _exact_row(scores: np.ndarray, allowed: list[bool]) -> list:
+    peak = max(score for score, may in zip(scores, allowed, strict=True) if may)
+    exps = [_mp.exp(score - peak) if may else _mp.zero for score, may in zip(scores, allowed, strict=True)]
+    total = _mp.fsum(exps)
+    return [number / total for number in exps]
+
+
+def exact_scores(query: Tensor, key: Tensor) -> np.ndarray:
+    """`attention_scores` in 34 digits; (..., L_q, L_k) of mpf."""
+    root = _mp.sqrt(query.shape[-1])
+    pairs = zip(_slices(exact(query)), _slices(exact(key)), strict=True)
+    scores = [_product(q, k) / root for q, k in pairs]
+    return np.array(scores, dtype=object).reshape(*query.shape[:-1], key.shape[-2])
+
+
+def exact_weights(scores: np.ndarray, mask: Tensor | None = None) -> np.ndarray:
+    """`attention_weights` in 34 digits, of scores (..., L_q, L_k) of mpf."""
+    allowed = torch.ones(scores.shape, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
+    rows = zip(
+        scores.reshape(-1, scores.shape[-1]), allowed.reshape(-1, scores.shape[-1]).tolist(), strict=True
+    )
+    return np.array([_exact_row(row, may) for row, may in rows], dtype=object).reshape(scores.shape)
+
+
+def exact_mix(weights: np.ndarray, value: Tensor) -> np.ndarray:
+    """Weights (..., L_q, L_k) of mpf times values (..., L_k, d_v) -> (..., L_q, d_v) of mpf."""
+    pairs = zip(_slices(weights), _slices(exact(value)), strict=True)
+    mixed = [_product(w, v.T) for w, v in pairs]
+    return np.array(mixed, dtype=object).reshape(*weights.shape[:-1], value.shape[-1])
+
+
+def exact_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> np.ndarray:
+    """The output of `attention` in 34 digits: (..., L_q, d_v) of mpf."""
+    return exact_mix(exact_weights(exact_scores(query, key), mask), value)
+
+
+def exact_combine_heads(heads: np.ndarray | Tensor, w_o: Tensor) -> np.ndarray:
+    """`combine_heads` in 34 digits: (B, L, d_model) of mpf."""
+    heads = exact(heads) if isinstance(heads, Tensor) else heads
+    w_o = exact(w_o)
+    return np.array([_product(np.concatenate(list(sample), axis=-1), w_o) for sample in heads], dtype=object)
+
+
+def exact_multi_head_attention(
+    x: Tensor, projections: dict[str, Tensor], n_heads: int, mask: Tensor | None = None
+) -> np.ndarray:
+    """The output of `multi_head_attention` in 34 digits: (B, L, d_model) of mpf."""
+    length, d_head = x.shape[1], x.shape[2] // n_heads
+    allowed = None if mask is None else mask.expand(x.shape[0], n_heads, length, length)
+    weights = {name: exact(weight) for name, weight in projections.items()}
+    samples = []
+    for b, sample in enumerate(exact(x)):
+        heads = []
+        for h in range(n_heads):
+            own = slice(h * d_head, (h + 1) * d_head)
+            query, key, value = (_product(sample, weights[name][own]) for name in ("W_Q", "W_K", "W_V"))
+            scores = _product(query, key) / _mp.sqrt(d_head)
+            heads.append(_product(exact_weights(scores, None if mask is None else allowed[b, h]), value.T))
+        samples.append(heads)
+    return exact_combine_heads(np.array(samples, dtype=object), projections["W_O"])
+
+
+def max_error(actual: Tensor, truth: np.ndarray) -> float:
+    """Largest absolute difference between a finite tensor and an exact array of its shape."""
+    return float(max(abs(difference) for difference in (exact(actual) - truth).flat))
+
+
+def _slices(array: np.ndarray) -> np.ndarray:
+    """(..., n, k) -> (all leading dimensions in one, n, k)."""
+    return array.reshape(-1, *array.shape[-2:])

@@ -1,0 +1,133 @@
+"""Tiers, points, checks and the score: plain data, no input or output."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from grader.judge.text import Text
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A tier of checks; `module` is the test file that holds its public checks."""
+
+    id: str
+    points: float
+    module: str
+
+
+TIERS = (
+    Tier("shape", 15, "test_1_shape"),
+    Tier("causality", 25, "test_2_causality"),
+    Tier("equivalence-1e-6", 25, "test_3_equivalence_1e_6"),
+    Tier("equivalence-1e-16", 15, "test_4_equivalence_1e_16"),
+    Tier("gradient-flow", 20, "test_5_gradient_flow"),
+)
+MAX_SCORE = sum(tier.points for tier in TIERS)
+GATED = ("equivalence-1e-6", "equivalence-1e-16", "gradient-flow")  # closed to code that is not from scratch
+
+OUTCOMES = ("passed", "failed", "not_attempted", "error", "timeout", "crashed", "forbidden", "grader_error")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a check was lost: what was seen, what it means, where to look, what to read."""
+
+    seen: Text
+    meaning: Text
+    function: str | None  # of the exercise
+    line: int | None  # of the student's file
+    section: int | None  # of the lesson
+    mistake: str | None = None  # id in the catalogue of known mistakes
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A comparison with the truth: largest absolute errors of the student and of torch on the same inputs."""
+
+    error: float
+    tolerance: float
+    torch_error: float | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check that a full run has; `todo` is None for a check of the whole functions."""
+
+    id: str
+    tier: str
+    todo: str | None
+    visibility: str  # "public" or "hidden"
+    weight: float = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """A check and what came of it. Only the outcome "passed" earns."""
+
+    check: Check
+    outcome: str
+    finding: Finding | None = None
+    measurement: Measurement | None = None
+
+
+@dataclass(frozen=True)
+class TierScore:
+    """What a tier earned, in points, and its checks, by number."""
+
+    tier: Tier
+    score: float
+    passed: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """The verdict on one submission.
+
+    expected: the checks of a full run; one without a result earns nothing.
+    """
+
+    path: str
+    sha256: str | None
+    visibility: str  # "public" or "official"
+    isolation: str  # "in-process", "process" or "sandbox"
+    expected: tuple[Check, ...]
+    results: tuple[Result, ...]
+    environment: dict[str, Any] = field(default_factory=dict)
+    duration_s: float = 0.0
+
+    @property
+    def tiers(self) -> tuple[TierScore, ...]:
+        """Tier score = tier points x passed weight / weight of the tier's expected checks."""
+        passed = {result.check.id for result in self.results if result.outcome == "passed"}
+        scores = []
+        for tier in TIERS:
+            checks = [check for check in self.expected if check.tier == tier.id]
+            earned = [check for check in checks if check.id in passed]
+            share = sum(check.weight for check in earned) / (sum(check.weight for check in checks) or 1)
+            scores.append(TierScore(tier, round(tier.points * share, 2), len(earned), len(checks)))
+        return tuple(scores)
+
+    @property
+    def score(self) -> float | None:
+        """The points in all; None when the grader itself failed somewhere: that is no verdict."""
+        if any(result.outcome == "grader_error" for result in self.results):
+            return None
+        return round(sum(tier.score for tier in self.tiers), 2)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every expected check has a result."""
+        return {check.id for check in self.expected} == {result.check.id for result in self.results}
+
+    def of_todo(self, todo: str | None) -> tuple[Result, ...]:
+        """The results of one TODO's own checks; of the whole functions for None."""
+        return tuple(result for result in self.results if result.check.todo == todo)
+
+
+def fields_of(item: Any) -> dict[str, Any]:
+    """The fields of a dataclass as a dict, one level deep."""
+    return {part.name: getattr(item, part.name) for part in dataclasses.fields(item)}

@@ -1,0 +1,114 @@
+"""What a check holds in its hand: the student's functions, called as if they were here."""
+
+import itertools
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from grader.judge.call import Answer, Call, Module, StudentError
+from grader.judge.source import Source
+from grader.judge.text import text
+
+
+class Submission(Protocol):
+    """Anything that answers calls: LocalSubmission in this process, a worker behind a wire."""
+
+    source: Source
+
+    def answer(self, call: Call) -> Answer:
+        """The answer to one call. StudentError if there is none."""
+
+    def parameters(self, module: Module) -> dict[str, Tensor]:
+        """The distinct parameters of a MultiHeadAttention by name. StudentError as above."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A call and what came of it: what a diagnosis works on. answer is None while there is none."""
+
+    call: Call
+    answer: Answer | None = None
+
+
+class Student:
+    """The functions of a submission; every call is kept in `exchanges` for the diagnosis."""
+
+    _handles = itertools.count()
+
+    def __init__(self, submission: Submission):
+        self.submission = submission
+        self.from_scratch_only = False  # whether torch's own attention is out of bounds
+        self.exchanges: list[Exchange] = []
+
+    def call(
+        self, function: str, *args: Tensor | int | None, module: Module | None = None, upstream=None
+    ) -> Answer:
+        """Call a function of the exercise; with `upstream`, a tensor like the first result, gradients too."""
+        call = Call(function, args, module, upstream)
+        self.exchanges.append(Exchange(call))
+        answer = self.submission.answer(call)
+        self.exchanges[-1] = Exchange(call, answer)
+        if self.from_scratch_only and answer.ready_made:
+            raise StudentError("forbidden", text("seen.ready_made", name=answer.ready_made))
+        return answer
+
+    def causal_mask(self, length: int) -> Tensor:
+        """-> bool (L, L)"""
+        return self.call("causal_mask", length).results[0]
+
+    def attention_scores(self, query: Tensor, key: Tensor) -> Tensor:
+        """(..., L_q, d_k), (..., L_k, d_k) -> (..., L_q, L_k)"""
+        return self.call("attention_scores", query, key).results[0]
+
+    def attention_weights(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(..., L_q, L_k) -> (..., L_q, L_k)"""
+        return self.call("attention_weights", scores, mask).results[0]
+
+    def scaled_dot_product_attention(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """-> output (..., L_q, d_v), weights (..., L_q, L_k)"""
+        return self.call("scaled_dot_product_attention", query, key, value, mask).results
+
+    def multi_head_attention(
+        self, d_model: int, n_heads: int, projections: dict[str, Tensor] | None = None
+    ) -> "StudentModule":
+        """A MultiHeadAttention of the student's, built at its first call, with the given weights if any."""
+        return StudentModule(self, Module(next(self._handles), d_model, n_heads, projections or {}))
+
+
+@dataclass(frozen=True)
+class StudentModule:
+    """One MultiHeadAttention object of the student's."""
+
+    student: Student
+    module: Module
+
+    def call(self, method: str, *args: Tensor | None, upstream: Tensor | None = None) -> Answer:
+        """Call a method; with `upstream`, a tensor like the first result, gradients too."""
+        return self.student.call(method, *args, module=self.module, upstream=upstream)
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, L, d_model) -> (B, H, L, d_head)"""
+        return self.call("split_heads", x).results[0]
+
+    def combine_heads(self, heads: Tensor) -> Tensor:
+        """(B, H, L, d_head) -> (B, L, d_model)"""
+        return self.call("combine_heads", heads).results[0]
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(B, L, d_model) -> output (B, L, d_model), weights (B, H, L, L)"""
+        return self.call("forward", x, mask).results
+
+    def parameters(self) -> dict[str, Tensor]:
+        """The distinct parameters by name."""
+        return self.student.submission.parameters(self.module)
+
+    def raised_when_built(self) -> str | None:
+        """The name of the type of the exception that the constructor raises; None if it raises none."""
+        try:
+            self.parameters()
+        except StudentError as error:
+            return error.raised
+        return None

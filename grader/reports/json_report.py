@@ -1,0 +1,73 @@
+"""report.json: the fields that other programs read (DESIGN of the report, schema 1)."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from grader.judge.diagnosis import Diagnosis, diagnose
+from grader.judge.score import MAX_SCORE, SCHEMA, Result, Score
+
+
+def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
+    """The report as plain JSON values. "score" is null when the grader itself failed."""
+    return {
+        "schema": SCHEMA,
+        "score": score.score,
+        "max_score": MAX_SCORE,
+        "complete": score.complete,
+        "visibility": score.visibility,
+        "submission": {"path": score.path, "sha256": score.sha256},
+        "tiers": [
+            {
+                "id": tier.tier.id,
+                "points": tier.tier.points,
+                "score": tier.score,
+                "passed": tier.passed,
+                "total": tier.total,
+            }
+            for tier in score.tiers
+        ],
+        "checks": [_check(result, lang) for result in score.results],
+        "diagnoses": [_diagnosis(diagnosis) for diagnosis in diagnose(score)],
+        "isolation": score.isolation,
+        "environment": score.environment,
+        "duration_s": round(score.duration_s, 3),
+    }
+
+
+def write(score: Score, file: Path, lang: str) -> None:
+    """Write the report in one step: a reader finds the old one or the new one, never half of it."""
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    with open(handle, "w", encoding="utf-8") as stream:
+        json.dump(as_dict(score, lang), stream, ensure_ascii=False, indent=2, allow_nan=False)
+        stream.write("\n")
+    os.replace(temporary, file)
+
+
+def _check(result: Result, lang: str) -> dict[str, Any]:
+    check, finding, measured = result.check, result.finding, result.measurement
+    return {
+        "id": check.id,
+        "tier": check.tier,
+        "todo": check.todo,
+        "visibility": check.visibility,
+        "weight": check.weight,
+        "outcome": result.outcome,
+        "message": f"{finding.seen.say(lang)} {finding.meaning.say(lang)}" if finding else None,
+        "mistake": finding.mistake if finding else None,
+        "error": measured.error if measured else None,
+        "tolerance": measured.tolerance if measured else None,
+        "torch_error": measured.torch_error if measured else None,
+    }
+
+
+def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+    finding = diagnosis.result.finding
+    return {
+        "mistake": finding.mistake,
+        "todo": diagnosis.todo,
+        "line": finding.line,
+        "section": finding.section,
+    }

@@ -1,0 +1,124 @@
+"""The report on the terminal: tiers and points, the state of each TODO, the first thing to fix."""
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from grader.judge.diagnosis import Diagnosis, diagnose
+from grader.judge.exercise import TODOS
+from grader.judge.score import MAX_SCORE, Score
+from grader.judge.text import printable
+from grader.judge.text import text as message
+
+_WIDTH = 80
+
+
+def show(score: Score, console: Console, lang: str, report: str | None = None) -> None:
+    """Print the report; `report` is where the file went."""
+    console.width = min(console.width, _WIDTH)
+    console.print(_tiers(score, lang))
+    console.print(_todos(score, lang))
+    diagnoses = diagnose(score)
+    if diagnoses:
+        console.print(_first(diagnoses[0], score, lang))
+        for diagnosis in diagnoses[1:]:
+            console.print(_also(diagnosis, score, lang))
+    for line in _notes(score, lang, report):
+        console.print(line)
+
+
+def _say(key: str, lang: str, **values: object) -> str:
+    return message(f"report.{key}", **values).say(lang)
+
+
+def _tiers(score: Score, lang: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), expand=True, show_footer=True, pad_edge=False)
+    table.add_column(_say("tier", lang), _say("total", lang))
+    table.add_column(_say("checks", lang), justify="right")
+    points = "–" if score.score is None else f"{score.score:g} / {MAX_SCORE:g}"
+    table.add_column(_say("points", lang), Text(points, style="bold"), justify="right", no_wrap=True)
+    table.add_column("", ratio=1)
+    for number, tier in enumerate(score.tiers, start=1):
+        full = tier.passed == tier.total > 0
+        table.add_row(
+            f"{number} {_say(tier.tier.id.replace('-', '_'), lang)}",
+            f"{tier.passed}/{tier.total}",
+            f"{tier.score:g} / {tier.tier.points:g}",
+            ProgressBar(
+                total=tier.tier.points,
+                completed=tier.score,
+                complete_style="green" if full else "yellow",
+                finished_style="green",
+            ),
+        )
+    return table
+
+
+def _todos(score: Score, lang: str) -> Text:
+    states = []
+    for todo in TODOS:
+        results = score.of_todo(todo.name)
+        outcomes = {result.outcome for result in results}
+        if not results:
+            mark, style = "?", "dim"
+        elif outcomes == {"passed"}:
+            mark, style = "✓", "green"
+        elif outcomes <= {"passed", "not_attempted"}:
+            mark, style = "…", "yellow"
+        else:
+            mark, style = "✗", "red"
+        states.append(Text(f"{mark} TODO {todo.number} {todo.name}", style=style))
+    return Text("   ").join(states)
+
+
+def _first(diagnosis: Diagnosis, score: Score, lang: str) -> Panel:
+    finding = diagnosis.result.finding
+    rows = Table.grid(padding=(0, 1))
+    rows.add_column(style="bold", no_wrap=True)
+    rows.add_column()
+    rows.add_row(_say("seen", lang), Text(finding.seen.say(lang)))
+    rows.add_row(_say("meaning", lang), Text(finding.meaning.say(lang)))
+    rows.add_row(_say("look", lang), Text(_where(diagnosis, score, lang)))
+    if finding.section:
+        rows.add_row(_say("lesson", lang), Text(_say(f"section_{finding.section}", lang)))
+    check = Text(_say("check", lang, name=diagnosis.result.check.id, lost=diagnosis.lost), style="dim")
+    body: RenderableType = Group(rows, check)
+    return Panel(body, title=_say("fix_first", lang), title_align="left", box=box.ROUNDED, border_style="red")
+
+
+def _also(diagnosis: Diagnosis, score: Score, lang: str) -> Text:
+    return Text(_say("also", lang, where=_where(diagnosis, score, lang), lost=diagnosis.lost), style="yellow")
+
+
+def _where(diagnosis: Diagnosis, score: Score, lang: str) -> str:
+    finding = diagnosis.result.finding
+    parts = []
+    if diagnosis.todo:
+        number = next(todo.number for todo in TODOS if todo.name == diagnosis.todo)
+        parts.append(f"TODO {number} ({diagnosis.todo})")
+    if finding.function:
+        parts.append(f"{finding.function}()")
+    parts.append(f"{printable(score.path)}:{finding.line}" if finding.line else printable(score.path))
+    return ", ".join(parts)
+
+
+def _notes(score: Score, lang: str, report: str | None) -> list[Text]:
+    notes = []
+    if score.score is None:
+        notes.append(Text(_say("grader_error", lang), style="bold red"))
+    elif not score.complete:
+        notes.append(
+            Text(_say("partial", lang, ran=len(score.results), total=len(score.expected)), style="bold")
+        )
+    elif score.score == MAX_SCORE:
+        notes.append(Text(_say("all_passed", lang), style="bold green"))
+    if any(
+        result.outcome == "passed" and result.check.tier == "equivalence-1e-16" for result in score.results
+    ):
+        notes.append(Text(_say("why_1e_16", lang), style="dim"))
+    if report:
+        notes.append(Text(_say("report", lang, file=report), style="dim"))
+    return notes

@@ -1,0 +1,115 @@
+"""Tier 3, equivalence at 1e-6: in float32, the same numbers as a naive loop, and as PyTorch's own attention.
+
+An error of float32 grows with the numbers, so queries, keys, values and W_O are scaled down by a power of
+two, which rounds nothing: every right way of writing it stays well below 1e-6 there, and no wrong one does.
+"""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from grader.judge import oracle
+
+TOLERANCE = 1e-6
+
+
+def test_written_from_scratch(student, draw):
+    """This exercise is attention written by hand: torch's own attention may check it, not replace it."""
+    s = draw.sizes
+    student.scaled_dot_product_attention(draw.query(), draw.key(), draw.value(), draw.mask())
+    student.multi_head_attention(s.d_model, s.H, draw.projections()).forward(draw.tokens())
+
+
+@pytest.mark.scaling
+@pytest.mark.weight(2)
+def test_scores_equal_the_naive_loop(student, draw, expect):
+    """Each score is q.k / sqrt(d_k), with d_k the size of these queries: it differs from call to call."""
+    query, key = draw.query(torch.float32) / 4, draw.key(torch.float32) / 4
+    expect.close(
+        student.attention_scores(query, key), oracle.attention_scores(query.double(), key.double()), TOLERANCE
+    )
+    query, key = draw.normal(5, 3, dtype=torch.float32) / 4, draw.normal(7, 3, dtype=torch.float32) / 4
+    expect.close(
+        student.attention_scores(query, key), oracle.attention_scores(query.double(), key.double()), TOLERANCE
+    )
+
+
+@pytest.mark.mask
+@pytest.mark.weight(2)
+def test_weights_equal_the_naive_loop(student, draw, expect):
+    """Each weight is exp(score) over the sum of the exps of the keys that the query may see."""
+    scores, mask = draw.scores(torch.float32), draw.mask()
+    for allowed in (None, mask):
+        truth = oracle.attention_weights(scores.double(), allowed)
+        expect.close(student.attention_weights(scores, allowed), truth, TOLERANCE)
+
+
+@pytest.mark.mask
+def test_weights_equal_torch_softmax(student, draw, expect):
+    """PyTorch's softmax over the allowed keys alone gives the same weights."""
+    s = draw.sizes
+    scores, allowed = draw.scores(torch.float32), draw.bools(1, s.L_k)
+    kept = torch.softmax(scores[..., allowed[0]], dim=-1)
+    weights = student.attention_weights(scores, allowed.expand(s.L_q, s.L_k))
+    expect.shape(weights, *scores.shape)
+    expect.close(weights[..., allowed[0]], kept, TOLERANCE)
+
+
+@pytest.mark.head_split
+@pytest.mark.weight(2)
+def test_split_heads_equals_slices(student, draw, expect):
+    """Head h holds features h * d_head to (h + 1) * d_head of every token, in order."""
+    s = draw.sizes
+    module = student.multi_head_attention(s.d_model, s.H, draw.projections(torch.float32))
+    x = draw.tokens(torch.float32)
+    expect.close(module.split_heads(x), oracle.split_heads(x, s.H), TOLERANCE)
+
+
+@pytest.mark.W_O
+@pytest.mark.weight(2)
+def test_combine_heads_equals_concatenation_and_projection(student, draw, expect):
+    """The heads side by side, head 0 first, then multiplied by W_O once, and nothing more."""
+    s = draw.sizes
+    projections = draw.projections(torch.float32)
+    projections["W_O"] /= 16
+    module = student.multi_head_attention(s.d_model, s.H, projections)
+    heads = draw.heads(torch.float32)
+    truth = oracle.combine_heads(heads.double(), projections["W_O"].double())
+    expect.close(module.combine_heads(heads), truth, TOLERANCE)
+
+
+@pytest.mark.weight(2)
+def test_attention_equals_the_naive_loop_and_torch(student, draw, expect):
+    """Output and weights agree with a loop over queries and keys and with F.scaled_dot_product_attention."""
+    query, key, value = draw.query(torch.float32), draw.key(torch.float32), draw.value(torch.float32) / 8
+    for mask in (None, draw.mask()):
+        truth, true_weights = oracle.attention(query.double(), key.double(), value.double(), mask)
+        torch_output = F.scaled_dot_product_attention(query, key, value, mask)
+        output, weights = student.scaled_dot_product_attention(query, key, value, mask)
+        expect.close(output, truth, TOLERANCE, torch_output)
+        expect.close(output, torch_output, TOLERANCE)
+        expect.close(weights, true_weights, TOLERANCE)
+
+
+@pytest.mark.weight(2)
+def test_multi_head_attention_equals_the_naive_loop_and_torch(student, draw, expect):
+    """Each head is an attention of its own on its slice of the projections; W_O mixes what they found."""
+    s = draw.sizes
+    x, projections = draw.tokens(torch.float32), draw.projections(torch.float32)
+    projections["W_O"] /= 16
+    module = student.multi_head_attention(s.d_model, s.H, projections)
+    exact_projections = {name: weight.double() for name, weight in projections.items()}
+    for mask in (None, draw.token_mask(), oracle.causal_mask(s.L)):
+        truth, true_weights = oracle.multi_head_attention(x.double(), exact_projections, s.H, mask)
+        torch_output = torch_multi_head_attention(x, projections, s.H, mask)
+        output, weights = module.forward(x, mask)
+        expect.close(output, truth, TOLERANCE, torch_output)
+        expect.close(output, torch_output, TOLERANCE)
+        expect.close(weights, true_weights, TOLERANCE)
+
+
+def torch_multi_head_attention(x, projections, n_heads, mask):
+    """Multi-head attention around F.scaled_dot_product_attention: (B, L, d_model) -> (B, L, d_model)."""
+    w_q, w_k, w_v, w_o = projections.values()
+    query, key, value = (oracle.split_heads(x @ weight.T, n_heads) for weight in (w_q, w_k, w_v))
+    return oracle.combine_heads(F.scaled_dot_product_attention(query, key, value, mask), w_o)
