@@ -11,19 +11,27 @@ LEADING = [(), (3,), (2, 3), (4, 2, 3)]
 @pytest.mark.mask
 def test_causal_mask_is_a_square_of_bools(student, expect):
     """A causal mask has a row for each query and a column for each key, and says yes or no: bool (L, L)."""
-    for length in (1, 4, 7):
+    for length in (1, 4, 7, 130):
         mask = student.causal_mask(length)
         expect.shape(mask, length, length)
         expect.dtype(mask, torch.bool)
 
 
 @pytest.mark.mask
+def test_causal_mask_is_made_on_the_device(student, expect):
+    """The mask must be where the scores are, on a GPU too: make it on the device that is asked for."""
+    mask = student.causal_mask(4, torch.device("meta"))  # "meta" is a device without memory, here everywhere
+    expect.that(mask.device.type == "meta", "device", actual=mask.device.type, expected="meta")
+
+
+@pytest.mark.mask
 def test_weights_have_the_shape_of_the_scores(student, draw, expect):
     """Each score becomes one weight, so (..., L_q, L_k) stays as it is, for any leading dimensions."""
-    for leading in LEADING:
-        scores = draw.normal(*leading, 5, 7)
-        expect.shape(student.attention_weights(scores), *leading, 5, 7)
-        expect.shape(student.attention_weights(scores, draw.bools(5, 7)), *leading, 5, 7)
+    for leading in [*LEADING, (1,), (1, 3), (2, 1)]:
+        for l_q, l_k in ((5, 7), (1, 7), (5, 1)):
+            scores = draw.normal(*leading, l_q, l_k)
+            for mask in ((), (None,), (draw.bools(l_q, l_k),)):
+                expect.shape(student.attention_weights(scores, *mask), *leading, l_q, l_k)
 
 
 @pytest.mark.mask
@@ -36,9 +44,10 @@ def test_weights_keep_the_dtype(student, draw, expect):
 @pytest.mark.scaling
 def test_scores_pair_every_query_with_every_key(student, draw, expect):
     """L_q queries against L_k keys give an L_q x L_k table; d_k is summed away. L_q and L_k may differ."""
-    for leading in LEADING:
-        query, key = draw.normal(*leading, 5, 10), draw.normal(*leading, 7, 10)
-        expect.shape(student.attention_scores(query, key), *leading, 5, 7)
+    for leading in [*LEADING, (1,), (1, 3), (2, 1)]:
+        for l_q, l_k in ((5, 7), (1, 7), (5, 1)):
+            query, key = draw.normal(*leading, l_q, 10), draw.normal(*leading, l_k, 10)
+            expect.shape(student.attention_scores(query, key), *leading, l_q, l_k)
 
 
 @pytest.mark.scaling
@@ -52,7 +61,7 @@ def test_scores_keep_the_dtype(student, draw, expect):
 def test_split_heads_makes_a_dimension_of_heads(student, draw, expect):
     """(B, L, d_model) becomes (B, H, L, d_head) with d_model = H * d_head, also for one sample or token."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    module = student.multi_head_attention(s.d_model, s.H)
     for batch, length in ((s.B, s.L), (1, s.L), (s.B, 1)):
         heads = module.split_heads(draw.normal(batch, length, s.d_model))
         expect.shape(heads, batch, s.H, length, s.d_head)
@@ -62,7 +71,7 @@ def test_split_heads_makes_a_dimension_of_heads(student, draw, expect):
 def test_combine_heads_gives_back_tokens(student, draw, expect):
     """(B, H, L, d_head) becomes (B, L, d_model): the residual stream needs the width that it had."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    module = student.multi_head_attention(s.d_model, s.H, draw.output_projection())
     for batch, length in ((s.B, s.L), (1, s.L), (s.B, 1)):
         tokens = module.combine_heads(draw.normal(batch, s.H, length, s.d_head))
         expect.shape(tokens, batch, length, s.d_model)

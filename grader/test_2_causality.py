@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from grader.judge import oracle
+
 TINY = 1e-12  # float64 moves by less than 1e-15 where only the order of a sum changes
 SUM = 1e-6  # a softmax in float32 is within 1e-7
 
@@ -10,7 +12,7 @@ SUM = 1e-6  # a softmax in float32 is within 1e-7
 @pytest.mark.mask
 def test_causal_mask_allows_the_past_and_the_present(student, expect):
     """Query i may see key j exactly when j <= i: itself and all before it, no one after it."""
-    for length in (1, 2, 5, 8):
+    for length in (1, 2, 5, 8, 70):
         allowed = [[j <= i for j in range(length)] for i in range(length)]
         expect.equal(student.causal_mask(length), torch.tensor(allowed))
 
@@ -42,12 +44,16 @@ def test_blocked_keys_do_not_change_the_others(student, draw, expect):
 
 @pytest.mark.mask
 def test_masks_of_any_broadcastable_shape(student, draw, expect):
-    """A mask may be shared by all samples and heads or differ between them: it broadcasts to the scores."""
-    s = draw.sizes
-    scores = draw.scores()
-    for leading in ((), (1,), (s.H,), (s.B, 1), (1, s.H), (s.B, s.H)):
-        mask = draw.bools(*leading, s.L_q, s.L_k)
-        expect.zero(student.attention_weights(scores, mask), where=~mask)
+    """A mask may be shared by samples, heads or queries, or differ: it broadcasts to the scores."""
+    for shape in ((5, 7), (3, 5, 7), (2, 3, 5, 7), (1, 3, 5, 7), (4, 2, 3, 5, 7)):
+        scores = draw.normal(*shape)
+        for rank in range(2, len(shape) + 1):
+            for shared in (None, -2, -3, -4):  # the dimension along which all masks are the same
+                sizes = list(shape[-rank:])
+                if shared is not None and -shared <= rank:
+                    sizes[shared] = 1
+                mask = draw.bools(*sizes)
+                expect.zero(student.attention_weights(scores, mask), where=~mask)
 
 
 @pytest.mark.mask
@@ -71,6 +77,15 @@ def test_large_scores_give_no_nan(student, draw, expect):
 
 
 @pytest.mark.mask
+def test_large_scores_keep_their_order(student, draw, expect):
+    """Scores of 100 and 130 give other weights than 50 and 50: a clamp is no way to keep exp finite."""
+    scores, mask = 30 * draw.scores() + 100, draw.mask()
+    for allowed in (None, mask):
+        truth = oracle.attention_weights(scores, allowed)
+        expect.close(student.attention_weights(scores, allowed), truth, 1e-4)  # float32 inside is within 1e-5
+
+
+@pytest.mark.mask
 def test_a_blocked_key_stays_blocked_below_large_negative_scores(student, draw, expect):
     """Allowed scores near -5000 are still above a blocked key: its fill must be lower yet, -inf is safest."""
     mask = draw.mask()
@@ -91,11 +106,20 @@ def test_a_key_changes_its_own_column_of_scores(student, draw, expect):
     expect.close(moved.index_fill(-1, torch.tensor([2]), 0), torch.zeros_like(moved), TINY)
 
 
+@pytest.mark.scaling
+def test_permuting_the_keys_permutes_the_columns(student, draw, expect):
+    """Keys are a set: in another order they give the same scores, in that order."""
+    query, key = draw.query(), draw.key()
+    order = draw.permutation(draw.sizes.L_k)
+    permuted = student.attention_scores(query, key[..., order, :])
+    expect.close(permuted, student.attention_scores(query, key)[..., order], TINY)
+
+
 @pytest.mark.head_split
 def test_splitting_keeps_tokens_apart(student, draw, expect):
     """After the split, token j still holds only numbers of token j. A bare reshape mixes tokens up."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    module = student.multi_head_attention(s.d_model, s.H)
     x = draw.tokens()
     other = x.clone()
     other[:, -1] = draw.normal_like(x[:, -1])
@@ -108,7 +132,7 @@ def test_splitting_keeps_tokens_apart(student, draw, expect):
 def test_combining_keeps_tokens_apart(student, draw, expect):
     """W_O mixes the heads of one token, never two tokens. Bring the heads back next to their token first."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    module = student.multi_head_attention(s.d_model, s.H, draw.output_projection())
     heads = draw.heads()
     other = heads.clone()
     other[:, :, -1] = draw.normal_like(heads[:, :, -1])
@@ -143,6 +167,26 @@ def test_attention_ignores_blocked_keys_and_values(student, draw, expect):
     output, _ = student.scaled_dot_product_attention(query, key, value, mask)
     moved, _ = student.scaled_dot_product_attention(query, other_key, other_value, mask)
     expect.close(moved, output, TINY)
+
+
+def test_permuting_keys_and_values_together_changes_nothing(student, draw, expect):
+    """Attention finds a value by its key, not by its place: move both, and the columns of the mask, alike."""
+    query, key, value, mask = draw.query(), draw.key(), draw.value(), draw.mask()
+    order = draw.permutation(draw.sizes.L_k)
+    output, _ = student.scaled_dot_product_attention(query, key, value, mask)
+    moved, _ = student.scaled_dot_product_attention(
+        query, key[..., order, :], value[..., order, :], mask[..., order]
+    )
+    expect.close(moved, output, TINY)
+
+
+def test_the_average_of_equal_values_is_that_value(student, draw, expect):
+    """An output is an average of values: if all of them are 1 it is 1, however many keys there are."""
+    for length in (7, 70):
+        query, key = draw.normal(2, 5, 10), draw.normal(2, length, 10)
+        value = torch.ones(2, length, 6, dtype=torch.float64)
+        output, _ = student.scaled_dot_product_attention(query, key, value, draw.bools(2, 5, length))
+        expect.close(output, torch.ones_like(output), SUM)
 
 
 def test_samples_do_not_see_each_other(student, draw, expect):

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from grader.judge import oracle
+from grader.judge.draw import other_layout
 
 TOLERANCE = 1e-6
 
@@ -34,6 +35,18 @@ def test_scores_equal_the_naive_loop(student, draw, expect):
     )
 
 
+@pytest.mark.scaling
+def test_scores_do_not_depend_on_memory_or_history(student, draw, expect):
+    """The same numbers give the same scores, however they lie in memory, and as often as one asks."""
+    query, key = draw.query(torch.float32) / 4, draw.key(torch.float32) / 4
+    truth = oracle.attention_scores(query.double(), key.double())
+    expect.close(student.attention_scores(query, key), truth, TOLERANCE)
+    expect.close(student.attention_scores(other_layout(query), other_layout(key)), truth, TOLERANCE)
+    same_key = key[..., :1, :].expand_as(key)  # one key, seen L_k times: stride 0
+    truth = oracle.attention_scores(query.double(), same_key.double())
+    expect.close(student.attention_scores(query, same_key), truth, TOLERANCE)
+
+
 @pytest.mark.mask
 @pytest.mark.weight(2)
 def test_weights_equal_the_naive_loop(student, draw, expect):
@@ -55,14 +68,28 @@ def test_weights_equal_torch_softmax(student, draw, expect):
     expect.close(weights[..., allowed[0]], kept, TOLERANCE)
 
 
+@pytest.mark.mask
+def test_weights_do_not_depend_on_memory_or_history(student, draw, expect):
+    """The same numbers give the same weights, however they lie in memory, and as often as one asks."""
+    scores, mask = draw.scores(torch.float32), draw.mask()
+    truth = oracle.attention_weights(scores.double(), mask)
+    expect.close(student.attention_weights(scores, mask), truth, TOLERANCE)
+    expect.close(student.attention_weights(other_layout(scores), other_layout(mask)), truth, TOLERANCE)
+    same_row = scores[..., :1, :].expand_as(scores)  # one row, seen L_q times: stride 0
+    truth = oracle.attention_weights(same_row.double(), mask)
+    expect.close(student.attention_weights(same_row, mask), truth, TOLERANCE)
+
+
 @pytest.mark.head_split
 @pytest.mark.weight(2)
 def test_split_heads_equals_slices(student, draw, expect):
     """Head h holds features h * d_head to (h + 1) * d_head of every token, in order."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections(torch.float32))
-    x = draw.tokens(torch.float32)
-    expect.close(module.split_heads(x), oracle.split_heads(x, s.H), TOLERANCE)
+    module = student.multi_head_attention(s.d_model, s.H)
+    for x in (draw.tokens(torch.float32), draw.normal(5, 7, s.d_model, dtype=torch.float32)):
+        truth = oracle.split_heads(x, s.H)
+        expect.close(module.split_heads(x), truth, TOLERANCE)
+        expect.close(module.split_heads(other_layout(x)), truth, TOLERANCE)  # not contiguous in memory
 
 
 @pytest.mark.W_O
@@ -70,12 +97,13 @@ def test_split_heads_equals_slices(student, draw, expect):
 def test_combine_heads_equals_concatenation_and_projection(student, draw, expect):
     """The heads side by side, head 0 first, then multiplied by W_O once, and nothing more."""
     s = draw.sizes
-    projections = draw.projections(torch.float32)
+    projections = draw.output_projection(torch.float32)
     projections["W_O"] /= 16
     module = student.multi_head_attention(s.d_model, s.H, projections)
-    heads = draw.heads(torch.float32)
-    truth = oracle.combine_heads(heads.double(), projections["W_O"].double())
-    expect.close(module.combine_heads(heads), truth, TOLERANCE)
+    for heads in (draw.heads(torch.float32), draw.normal(5, s.H, 7, s.d_head, dtype=torch.float32)):
+        truth = oracle.combine_heads(heads.double(), projections["W_O"].double())
+        expect.close(module.combine_heads(heads), truth, TOLERANCE)
+        expect.close(module.combine_heads(other_layout(heads)), truth, TOLERANCE)  # not contiguous in memory
 
 
 @pytest.mark.weight(2)
@@ -106,6 +134,24 @@ def test_multi_head_attention_equals_the_naive_loop_and_torch(student, draw, exp
         expect.close(output, truth, TOLERANCE, torch_output)
         expect.close(output, torch_output, TOLERANCE)
         expect.close(weights, true_weights, TOLERANCE)
+
+
+def test_a_module_remembers_only_its_parameters(student, draw, expect):
+    """What a module gives depends on tokens, mask and weights: not on its last call, nor on other modules."""
+    s = draw.sizes
+    modules = []
+    for reloaded in (False, True):
+        projections = draw.projections(torch.float32)
+        projections["W_O"] /= 16
+        module = student.multi_head_attention(s.d_model, s.H, projections, reloaded)
+        modules.append((module, {name: weight.double() for name, weight in projections.items()}))
+    for batch, length in ((s.B, s.L), (s.B, s.L), (s.B, 7), (5, s.L), (1, 7)):
+        for module, projections in modules:
+            x = draw.normal(batch, length, s.d_model, dtype=torch.float32)
+            x[:, 1] = 0  # a token of zeros is a token like any other
+            for mask in (draw.bools(batch, 1, length, length), None):
+                truth, _ = oracle.multi_head_attention(x.double(), projections, s.H, mask)
+                expect.close(module.forward(x, mask)[0], truth, TOLERANCE)
 
 
 def torch_multi_head_attention(x, projections, n_heads, mask):

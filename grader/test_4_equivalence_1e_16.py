@@ -46,7 +46,7 @@ def test_weights_in_float64(student, draw, expect):
 def test_splitting_heads_rounds_nothing(student, draw, expect):
     """A split only moves numbers: in float64 they come out to the last bit."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    module = student.multi_head_attention(s.d_model, s.H)
     x = draw.tokens()
     truth = oracle.split_heads(x, s.H)
     expect.close_to_exact(module.split_heads(x), oracle.exact(truth), TOLERANCE, truth)
@@ -56,7 +56,7 @@ def test_splitting_heads_rounds_nothing(student, draw, expect):
 def test_combining_heads_in_float64(student, draw, expect):
     """The projection by W_O is in float64 throughout."""
     s = draw.sizes
-    projections = draw.projections()
+    projections = draw.output_projection()
     projections["W_O"] *= 2**-7
     module = student.multi_head_attention(s.d_model, s.H, projections)
     heads = draw.heads()

@@ -72,17 +72,33 @@ def test_weights_leave_their_arguments_alone(student, draw, expect):
 def test_gradient_of_split_heads(student, draw, expect):
     """A split moves numbers, and moves their gradients back the same way."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    module = student.multi_head_attention(s.d_model, s.H)
     x, upstream = draw.tokens(), draw.heads()
     (truth,) = true_gradients(lambda x: oracle.split_heads(x, s.H), (x,), upstream)
     expect.gradient(module.call("split_heads", x, upstream=upstream).gradients[0], truth, TOLERANCE, "x")
+
+
+@pytest.mark.head_split
+def test_splitting_leaves_its_argument_alone(student, draw, expect):
+    """The projected tokens belong to the caller: a split makes a view or a copy, and changes nothing."""
+    s = draw.sizes
+    module, x = student.multi_head_attention(s.d_model, s.H), draw.tokens()
+    expect.unchanged(("x",), (x,), module.call("split_heads", x).args_after)
+
+
+@pytest.mark.W_O
+def test_combining_leaves_its_argument_alone(student, draw, expect):
+    """The outputs of the heads belong to the caller: bring them together in a new tensor."""
+    s = draw.sizes
+    module, heads = student.multi_head_attention(s.d_model, s.H, draw.output_projection()), draw.heads()
+    expect.unchanged(("heads",), (heads,), module.call("combine_heads", heads).args_after)
 
 
 @pytest.mark.W_O
 def test_gradient_of_combine_heads(student, draw, expect):
     """Gradients pass through W_O to the heads, and W_O gets its own."""
     s = draw.sizes
-    projections = draw.projections()
+    projections = draw.output_projection()
     module = student.multi_head_attention(s.d_model, s.H, projections)
     heads, upstream = draw.heads(), draw.tokens()
     truth = true_gradients(oracle.combine_heads, (heads, projections["W_O"]), upstream)

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from grader.judge.text import Text
+
+Argument = Tensor | int | torch.device | None
 
 
 @dataclass(frozen=True)
@@ -12,13 +15,15 @@ class Module:
     """A MultiHeadAttention(d_model, n_heads) to be built, with the weights that it is to have.
 
     Calls with the same `handle` go to the same object. projections: "W_Q", ... -> (d_model, d_model);
-    without them the module keeps the weights that it was built with.
+    without them the module keeps the weights that it was built with. reloaded: the weights go through a
+    state_dict into a second object, as when training goes on from a file.
     """
 
     handle: int
     d_model: int
     n_heads: int
     projections: dict[str, Tensor] = field(default_factory=dict)
+    reloaded: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Call:
     """
 
     function: str
-    args: tuple[Tensor | int | None, ...]
+    args: tuple[Argument, ...]
     module: Module | None = None
     upstream: Tensor | None = None
 

@@ -33,6 +33,12 @@ class Sizes:
         return self.H * self.d_head
 
 
+def other_layout(tensor: Tensor) -> Tensor:
+    """The same numbers, not contiguous: the dimensions lie the other way round in memory."""
+    back = tuple(reversed(range(tensor.dim())))
+    return tensor.permute(back).contiguous().permute(back)
+
+
 class Draw:
     """Random inputs for one check: the same for the same seed and name, whatever ran before."""
 
@@ -82,6 +88,10 @@ class Draw:
         d_model = self.sizes.d_model
         return {name: self.normal(d_model, d_model, dtype=dtype) / d_model**0.5 for name in PROJECTIONS}
 
+    def output_projection(self, dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+        """W_O alone: what combine_heads needs, and no more, so that no other parameter can spoil it."""
+        return {"W_O": self.projections(dtype)["W_O"]}
+
     def mask(self) -> Tensor:
         """A mask for each sample: bool (B, 1, L_q, L_k)."""
         return self.bools(self.sizes.B, 1, self.sizes.L_q, self.sizes.L_k)
@@ -89,6 +99,10 @@ class Draw:
     def token_mask(self) -> Tensor:
         """A mask for each sample: bool (B, 1, L, L)."""
         return self.bools(self.sizes.B, 1, self.sizes.L, self.sizes.L)
+
+    def permutation(self, length: int) -> Tensor:
+        """The numbers 0 to length - 1 in random order."""
+        return torch.randperm(length, generator=self._generator)
 
     def bools(self, *shape: int) -> Tensor:
         """Bool (..., L_q, L_k): about half of it True, and something in every row."""

@@ -26,7 +26,7 @@ PROJECTIONS = ("W_Q", "W_K", "W_V", "W_O")
 
 # function -> the names of its arguments and how many tensors it returns; methods are of MultiHeadAttention
 FUNCTIONS = {
-    "causal_mask": (("length",), 1),
+    "causal_mask": (("length", "device"), 1),
     "attention_scores": (("query", "key"), 1),
     "attention_weights": (("scores", "mask"), 1),
     "scaled_dot_product_attention": (("query", "key", "value", "mask"), 2),

@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from grader.judge.call import Answer, Call, Module, StudentError
-from grader.judge.exercise import FUNCTIONS, METHODS, PROJECTIONS
+from grader.judge.exercise import FUNCTIONS, METHODS
 from grader.judge.scratch import Trap
 from grader.judge.source import Source
 from grader.judge.text import text
 
 MODULE_NAME = "student_attention"
+OBJECTS = 4  # kept alive; no check uses more of them at a time
 LARGEST_RESULT = 1_000_000  # numbers in a tensor; the checks expect a few thousand
 
 
@@ -34,6 +35,8 @@ def load_module(source: Source) -> types.ModuleType:
 
 class LocalSubmission:
     """A submission in this process."""
+
+    isolation = "in-process"
 
     def __init__(self, source: Source):
         self.source = source
@@ -51,7 +54,7 @@ class LocalSubmission:
             results=results,
             args_after=tuple(_copy(arg) for arg in args),
             gradients=gradients,
-            parameter_gradients=_parameter_gradients(target) if target and call.upstream is not None else {},
+            parameter_gradients=_parameter_gradients(target, call) if target else {},
             ready_made=trap.sprung,
         )
 
@@ -87,7 +90,12 @@ class LocalSubmission:
             if not isinstance(new, nn.Module):
                 raise StudentError("error", text("seen.no_module", got=type(new).__name__))
             _set_weights(new, module.projections)
-            self._objects = {module.handle: new}  # one at a time: memory does not grow
+            if module.reloaded:
+                old, new = new, type(new)(module.d_model, module.n_heads)
+                new.to(next(old.parameters()).dtype).load_state_dict(old.state_dict())
+            self._objects[module.handle] = new
+            if len(self._objects) > OBJECTS:  # memory must not grow with the number of checks
+                del self._objects[min(self._objects)]
         return self._objects[module.handle]
 
 
@@ -153,8 +161,10 @@ def _backward(result: Tensor, upstream: Tensor) -> None:
     result.backward(upstream.to(result.dtype))
 
 
-def _parameter_gradients(owner: nn.Module) -> dict[str, Tensor | None]:
-    return {name: _copy(getattr(owner, name).weight.grad) for name in PROJECTIONS}
+def _parameter_gradients(owner: nn.Module, call: Call) -> dict[str, Tensor | None]:
+    if call.upstream is None:
+        return {}
+    return {name: _copy(getattr(owner, name).weight.grad) for name in call.module.projections}
 
 
 def _check_signature(function: object, call: Call, args: list) -> None:
@@ -165,7 +175,7 @@ def _check_signature(function: object, call: Call, args: list) -> None:
     try:
         signature.bind(*args)
     except TypeError:
-        names = ", ".join(FUNCTIONS[call.function][0])
+        names = ", ".join(FUNCTIONS[call.function][0][: len(args)])
         raise StudentError("error", text("seen.signature", names=names, actual=signature)) from None
 
 

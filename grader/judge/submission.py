@@ -4,9 +4,11 @@ import itertools
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
-from grader.judge.call import Answer, Call, Module, StudentError
+from grader.judge import contract
+from grader.judge.call import Answer, Argument, Call, Module, StudentError
 from grader.judge.source import Source
 from grader.judge.text import text
 
@@ -15,6 +17,7 @@ class Submission(Protocol):
     """Anything that answers calls: LocalSubmission in this process, a worker behind a wire."""
 
     source: Source
+    isolation: str  # "in-process", "process" or "sandbox"
 
     def answer(self, call: Call) -> Answer:
         """The answer to one call. StudentError if there is none."""
@@ -36,46 +39,60 @@ class Student:
 
     _handles = itertools.count()
 
-    def __init__(self, submission: Submission):
-        self.submission = submission
-        self.from_scratch_only = False  # whether torch's own attention is out of bounds
+    def __init__(self, submission: Submission | None, refusal: StudentError | None, from_scratch: bool):
+        self._submission = submission
+        self._refusal = refusal  # raised at every call, if there is one
+        self._from_scratch = from_scratch  # whether torch's own attention is out of bounds
         self.exchanges: list[Exchange] = []
 
     def call(
-        self, function: str, *args: Tensor | int | None, module: Module | None = None, upstream=None
+        self, function: str, *args: Argument, module: Module | None = None, upstream: Tensor | None = None
     ) -> Answer:
         """Call a function of the exercise; with `upstream`, a tensor like the first result, gradients too."""
         call = Call(function, args, module, upstream)
         self.exchanges.append(Exchange(call))
-        answer = self.submission.answer(call)
+        if self._refusal:
+            raise self._refusal
+        answer = self._submission.answer(call)
         self.exchanges[-1] = Exchange(call, answer)
-        if self.from_scratch_only and answer.ready_made:
+        if self._from_scratch and answer.ready_made:
             raise StudentError("forbidden", text("seen.ready_made", name=answer.ready_made))
+        contract.hold(call, answer)
         return answer
 
-    def causal_mask(self, length: int) -> Tensor:
+    def parameters(self, module: Module) -> dict[str, Tensor]:
+        """The distinct parameters of a MultiHeadAttention by name."""
+        if self._refusal:
+            raise self._refusal
+        return self._submission.parameters(module)
+
+    def causal_mask(self, length: int, *device: torch.device) -> Tensor:
         """-> bool (L, L)"""
-        return self.call("causal_mask", length).results[0]
+        return self.call("causal_mask", length, *device).results[0]
 
     def attention_scores(self, query: Tensor, key: Tensor) -> Tensor:
         """(..., L_q, d_k), (..., L_k, d_k) -> (..., L_q, L_k)"""
         return self.call("attention_scores", query, key).results[0]
 
-    def attention_weights(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def attention_weights(self, scores: Tensor, *mask: Tensor | None) -> Tensor:
         """(..., L_q, L_k) -> (..., L_q, L_k)"""
-        return self.call("attention_weights", scores, mask).results[0]
+        return self.call("attention_weights", scores, *mask).results[0]
 
     def scaled_dot_product_attention(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+        self, query: Tensor, key: Tensor, value: Tensor, *mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """-> output (..., L_q, d_v), weights (..., L_q, L_k)"""
-        return self.call("scaled_dot_product_attention", query, key, value, mask).results
+        return self.call("scaled_dot_product_attention", query, key, value, *mask).results
 
     def multi_head_attention(
-        self, d_model: int, n_heads: int, projections: dict[str, Tensor] | None = None
+        self,
+        d_model: int,
+        n_heads: int,
+        projections: dict[str, Tensor] | None = None,
+        reloaded: bool = False,
     ) -> "StudentModule":
         """A MultiHeadAttention of the student's, built at its first call, with the given weights if any."""
-        return StudentModule(self, Module(next(self._handles), d_model, n_heads, projections or {}))
+        return StudentModule(self, Module(next(self._handles), d_model, n_heads, projections or {}, reloaded))
 
 
 @dataclass(frozen=True)
@@ -97,13 +114,13 @@ class StudentModule:
         """(B, H, L, d_head) -> (B, L, d_model)"""
         return self.call("combine_heads", heads).results[0]
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, *mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """(B, L, d_model) -> output (B, L, d_model), weights (B, H, L, L)"""
-        return self.call("forward", x, mask).results
+        return self.call("forward", x, *mask).results
 
     def parameters(self) -> dict[str, Tensor]:
         """The distinct parameters by name."""
-        return self.student.submission.parameters(self.module)
+        return self.student.parameters(self.module)
 
     def raised_when_built(self) -> str | None:
         """The name of the type of the exception that the constructor raises; None if it raises none."""

@@ -1,0 +1,69 @@
+"""What holds for every answer, whatever the numbers: the shapes that follow from the arguments.
+
+Checked for every call, so that a check may index and subtract what it gets without looking first.
+"""
+
+import torch
+from torch import Tensor
+
+from grader.judge.call import Answer, Call, StudentError
+from grader.judge.text import text
+
+
+def hold(call: Call, answer: Answer) -> None:
+    """Raise StudentError (outcome "failed") unless the answer has the form that the call asks for."""
+    shapes = result_shapes(call)
+    if len(answer.results) != len(shapes):
+        _fail("not_a_pair", got=f"tuple of {len(answer.results)}")
+    for result, shape in zip(answer.results, shapes, strict=True):
+        if tuple(result.shape) != shape:
+            _fail("shape", actual=tuple(result.shape), expected=shape)
+        if result.device.type != _device(call):
+            _fail("device", actual=result.device.type, expected=_device(call))
+        if call.function != "causal_mask" and not result.is_floating_point():
+            _fail("not_floating", actual=result.dtype)
+    _same_shapes(answer.args_after, call.args)
+    _same_shapes(answer.gradients, call.args)
+    if call.module:
+        projections = call.module.projections
+        for name, gradient in answer.parameter_gradients.items():
+            _same_shapes((gradient,), (projections.get(name),))
+
+
+def result_shapes(call: Call) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the results of a call; see DESIGN of the exercise: each function's docstring."""
+    first = call.args[0]
+    match call.function:
+        case "causal_mask":
+            return ((first, first),)
+        case "attention_scores":
+            return ((*first.shape[:-1], call.args[1].shape[-2]),)
+        case "attention_weights":
+            return (tuple(first.shape),)
+        case "scaled_dot_product_attention":
+            _, key, value = call.args[:3]
+            return (*first.shape[:-1], value.shape[-1]), (*first.shape[:-1], key.shape[-2])
+        case "split_heads":
+            batch, length, d_model = first.shape
+            return ((batch, call.module.n_heads, length, d_model // call.module.n_heads),)
+        case "combine_heads":
+            batch, n_heads, length, d_head = first.shape
+            return ((batch, length, n_heads * d_head),)
+        case "forward":
+            batch, length, _ = first.shape
+            return tuple(first.shape), (batch, call.module.n_heads, length, length)
+    raise ValueError(f"no function of the exercise: {call.function}")
+
+
+def _device(call: Call) -> str:
+    return next((arg.type for arg in call.args if isinstance(arg, torch.device)), "cpu")
+
+
+def _same_shapes(found: tuple, expected: tuple) -> None:
+    for one, other in zip(found, expected, strict=False):
+        if isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape != other.shape:
+            _fail("shape", actual=tuple(one.shape), expected=tuple(other.shape))
+
+
+def _fail(key: str, **values: object) -> None:
+    raise StudentError("failed", text(f"seen.{key}", **values))

@@ -1,0 +1,138 @@
+"""One run of the checks on one submission: what pytest and every other way of grading share."""
+
+import inspect
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from grader import manifest
+from grader.judge.call import StudentError
+from grader.judge.draw import Draw
+from grader.judge.exercise import TODO_BY_NAME, section_of
+from grader.judge.expect import CheckFailed, Expect
+from grader.judge.local import LocalSubmission
+from grader.judge.score import GATED, Check, Finding, Result, Score
+from grader.judge.scratch import ready_made_attention
+from grader.judge.source import Source, SourceError, read_source
+from grader.judge.submission import Student, Submission
+from grader.judge.text import Text, text
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a check may ask for by the names of its arguments."""
+
+    student: Student
+    draw: Draw
+    expect: Expect
+
+
+class Run:
+    """The checks of one submission: tools for each check, a result for each outcome, a score at the end."""
+
+    def __init__(
+        self, path: str, seed: int | str, open_submission: Callable[[Source], Submission] = LocalSubmission
+    ):
+        self.path = path
+        self.seed = seed
+        self.results: list[Result] = []
+        self._started = time.monotonic()
+        self._source: Source | None = None
+        self._submission: Submission | None = None
+        self._refusal: StudentError | None = None  # why there is nothing to grade
+        self._gate: StudentError | None = None  # why the gated tiers are closed
+        try:
+            self._source = read_source(path)
+        except SourceError as error:
+            self._refusal = StudentError("error", error.message, error.message.values.get("line"))
+        else:
+            self._submission = open_submission(self._source)
+            self._gate = _gate(self._source)
+
+    def tools(self, check: Check) -> Tools:
+        """Fresh tools for one check."""
+        gated = check.tier in GATED
+        student = Student(
+            self._submission, self._refusal or (self._gate if gated else None), from_scratch=gated
+        )
+        return Tools(student, Draw(self.seed, check.id), Expect())
+
+    def note(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
+        """Turn the end of a check into its result: None passed, anything unforeseen is the grader's fault."""
+        result = self._result(check, function, tools, error)
+        self.results.append(result)
+        return result
+
+    def _result(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
+        measurement = tools.expect.measurement
+        if error is None:
+            return Result(check, "passed", measurement=measurement)
+        if isinstance(error, CheckFailed):
+            return Result(
+                check, "failed", self._finding(check, function, tools, error.seen, None), measurement
+            )
+        if isinstance(error, StudentError):
+            finding = self._finding(check, function, tools, error.seen, error.line)
+            return Result(check, error.outcome, finding, measurement)
+        seen = text("seen.grader_error", type=type(error).__name__, says=error)
+        finding = Finding(seen, text("seen.grader_error_meaning"), None, None, None)
+        return Result(check, "grader_error", finding)
+
+    def _finding(
+        self, check: Check, function: Callable, tools: Tools, seen: Text, line: int | None
+    ) -> Finding:
+        if self._refusal:
+            return Finding(seen, text("source.meaning"), None, line, None)
+        meaning = Text(f"checks.{check.id}", english=inspect.getdoc(function).replace("\n", " "))
+        called = tools.student.exchanges[-1].call.function if tools.student.exchanges else None
+        if line is None and called:
+            line = self._source.line_of(called)
+        section = TODO_BY_NAME[check.todo].section if check.todo else section_of(called) if called else None
+        return Finding(seen, meaning, called, line, section)
+
+    def score(self) -> Score:
+        """The verdict on what has run so far."""
+        return Score(
+            path=self.path,
+            sha256=self._source.sha256 if self._source else None,
+            visibility="public",
+            isolation=self._submission.isolation if self._submission else "in-process",
+            expected=tuple(check for check, _ in manifest.checks()),
+            results=tuple(self.results),
+            environment={
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+                "cpu": torch.backends.cpu.get_cpu_capability(),
+                "platform": sys.platform,
+                "seed": self.seed,
+            },
+            duration_s=time.monotonic() - self._started,
+        )
+
+
+def grade(
+    path: str, seed: int | str = 0, open_submission: Callable[[Source], Submission] = LocalSubmission
+) -> Score:
+    """Run all checks on one file, without pytest: the same checks, the same score."""
+    run = Run(path, seed, open_submission)
+    for check, function in manifest.checks():
+        tools = run.tools(check)
+        error = None
+        try:
+            function(**{name: getattr(tools, name) for name in inspect.signature(function).parameters})
+        except Exception as raised:
+            error = raised
+        run.note(check, function, tools, error)
+    return run.score()
+
+
+def _gate(source: Source) -> StudentError | None:
+    found = ready_made_attention(source.tree)
+    if not found:
+        return None
+    name, line = found
+    return StudentError("forbidden", text("seen.ready_made", name=name), line)
