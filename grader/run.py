@@ -11,6 +11,7 @@ import torch
 
 from grader import manifest
 from grader.judge.call import StudentError
+from grader.judge.diagnosis import with_mistakes
 from grader.judge.draw import Draw
 from grader.judge.exercise import TODO_BY_NAME, section_of
 from grader.judge.expect import CheckFailed, Expect
@@ -18,7 +19,7 @@ from grader.judge.local import LocalSubmission
 from grader.judge.score import GATED, Check, Finding, Result, Score
 from grader.judge.scratch import ready_made_attention
 from grader.judge.source import Source, SourceError, read_source
-from grader.judge.submission import Student, Submission
+from grader.judge.submission import Exchange, Student, Submission
 from grader.judge.text import Text, text
 
 
@@ -40,6 +41,7 @@ class Run:
         self.path = path
         self.seed = seed
         self.results: list[Result] = []
+        self._exchanges: list[Exchange] = []
         self._started = time.monotonic()
         self._source: Source | None = None
         self._submission: Submission | None = None
@@ -65,6 +67,7 @@ class Run:
         """Turn the end of a check into its result: None passed, anything unforeseen is the grader's fault."""
         result = self._result(check, function, tools, error)
         self.results.append(result)
+        self._exchanges += tools.student.exchanges
         return result
 
     def _result(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
@@ -87,7 +90,7 @@ class Run:
     ) -> Finding:
         if self._refusal:
             return Finding(seen, text("source.meaning"), None, line, None)
-        meaning = Text(f"checks.{check.id}", english=inspect.getdoc(function).replace("\n", " "))
+        meaning = Text(f"checks.{check.id}", own={"en": inspect.getdoc(function).replace("\n", " ")})
         called = tools.student.exchanges[-1].call.function if tools.student.exchanges else None
         if line is None and called:
             line = self._source.line_of(called)
@@ -102,7 +105,7 @@ class Run:
             visibility="public",
             isolation=self._submission.isolation if self._submission else "in-process",
             expected=tuple(check for check, _ in manifest.checks()),
-            results=tuple(self.results),
+            results=with_mistakes(self.results, self._exchanges),
             environment={
                 "python": platform.python_version(),
                 "torch": torch.__version__,

@@ -123,8 +123,7 @@ def test_attention_equals_the_naive_loop_and_torch(student, draw, expect):
 def test_multi_head_attention_equals_the_naive_loop_and_torch(student, draw, expect):
     """Each head is an attention of its own on its slice of the projections; W_O mixes what they found."""
     s = draw.sizes
-    x, projections = draw.tokens(torch.float32), draw.projections(torch.float32)
-    projections["W_O"] /= 16
+    x, projections = draw.tokens(torch.float32), small_projections(draw)
     module = student.multi_head_attention(s.d_model, s.H, projections)
     exact_projections = {name: weight.double() for name, weight in projections.items()}
     for mask in (None, draw.token_mask(), oracle.causal_mask(s.L)):
@@ -140,18 +139,24 @@ def test_a_module_remembers_only_its_parameters(student, draw, expect):
     """What a module gives depends on tokens, mask and weights: not on its last call, nor on other modules."""
     s = draw.sizes
     modules = []
-    for reloaded in (False, True):
-        projections = draw.projections(torch.float32)
-        projections["W_O"] /= 16
-        module = student.multi_head_attention(s.d_model, s.H, projections, reloaded)
-        modules.append((module, {name: weight.double() for name, weight in projections.items()}))
+    for n_heads, reloaded in ((s.H, False), (s.d_head, True)):  # the second has H and d_head exchanged
+        module = student.multi_head_attention(s.d_model, n_heads, small_projections(draw), reloaded)
+        modules.append((module, n_heads))
     for batch, length in ((s.B, s.L), (s.B, s.L), (s.B, 7), (5, s.L), (1, 7)):
-        for module, projections in modules:
+        for module, n_heads in modules:
+            projections = small_projections(draw)  # as after a step of training
+            exact_projections = {name: weight.double() for name, weight in projections.items()}
             x = draw.normal(batch, length, s.d_model, dtype=torch.float32)
             x[:, 1] = 0  # a token of zeros is a token like any other
             for mask in (draw.bools(batch, 1, length, length), None):
-                truth, _ = oracle.multi_head_attention(x.double(), projections, s.H, mask)
-                expect.close(module.forward(x, mask)[0], truth, TOLERANCE)
+                truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
+                expect.close(module.with_weights(projections).forward(x, mask)[0], truth, TOLERANCE)
+
+
+def small_projections(draw):
+    """float32 projections whose outputs are small enough for an error below 1e-6."""
+    projections = draw.projections(torch.float32)
+    return projections | {"W_O": projections["W_O"] / 16}
 
 
 def torch_multi_head_attention(x, projections, n_heads, mask):

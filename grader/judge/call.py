@@ -14,7 +14,8 @@ Argument = Tensor | int | torch.device | None
 class Module:
     """A MultiHeadAttention(d_model, n_heads) to be built, with the weights that it is to have.
 
-    Calls with the same `handle` go to the same object. projections: "W_Q", ... -> (d_model, d_model);
+    Calls with the same `handle` go to the same object, with the weights of the latest call, as after a step
+    of training. projections: "W_Q", ... -> (d_model, d_model);
     without them the module keeps the weights that it was built with. reloaded: the weights go through a
     state_dict into a second object, as when training goes on from a file.
     """

@@ -1,9 +1,12 @@
-"""From lost checks to the things to fix, most useful first."""
+"""From lost checks to the things to fix: names for known mistakes, the most useful first."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from grader.judge.exercise import TODOS
-from grader.judge.score import Result, Score
+from grader.judge.score import Finding, Result, Score
+from grader.judge.submission import Exchange
+from grader.judge.text import text
 
 
 @dataclass(frozen=True)
@@ -13,6 +16,40 @@ class Diagnosis:
     todo: str | None
     result: Result
     lost: int
+
+
+def with_mistakes(results: Iterable[Result], exchanges: list[Exchange]) -> tuple[Result, ...]:
+    """The results with known mistakes named in their findings; `exchanges` are all calls of the run.
+
+    The checks of the whole functions get a name only where the functions of the TODOs are in order: what
+    is wrong in a part shows in the whole as well.
+    """
+    results = tuple(results)
+    lost = [result for result in results if result.outcome in ("failed", "error") and result.finding.function]
+    parts = [result for result in lost if result.check.todo]
+    named = {}
+    for function in {result.finding.function for result in parts or lost}:
+        of_function = [result for result in parts or lost if result.finding.function == function]
+        named |= _name(function, of_function, exchanges)
+    return tuple(named.get(result.check.id, result) for result in results)
+
+
+def _name(function: str, results: list[Result], exchanges: list[Exchange]) -> dict[str, Result]:
+    from grader.judge import mistakes  # here, so that a right submission does not wait for the catalogue
+
+    found = mistakes.find(function, exchanges)
+    named = {}
+    for result in results:
+        mistake = found or mistakes.signed(function, result)
+        if mistake:
+            meaning = text(
+                "report.same_as", title=mistake.text("title"), explanation=mistake.text("explanation")
+            )
+            if mistake.signs:
+                meaning = mistake.text("explanation")
+            finding = replace(result.finding, meaning=meaning, mistake=mistake.id, hint=mistake.text("hint"))
+            named[result.check.id] = replace(result, finding=finding)
+    return named
 
 
 def diagnose(score: Score) -> tuple[Diagnosis, ...]:
@@ -33,6 +70,10 @@ def diagnose(score: Score) -> tuple[Diagnosis, ...]:
 
 
 def _lost(results: tuple[Result, ...]) -> list[Result]:
-    """What did not pass; values before shapes say more, but a wrong shape comes first: it spoils the rest."""
+    """What did not pass: named mistakes first, TODOs not attempted last."""
     lost = [result for result in results if result.outcome != "passed"]
-    return sorted(lost, key=lambda result: result.outcome == "not_attempted")
+    return sorted(lost, key=lambda result: (result.outcome == "not_attempted", not _is_named(result.finding)))
+
+
+def _is_named(finding: Finding) -> bool:
+    return finding.mistake is not None

@@ -96,6 +96,7 @@ class LocalSubmission:
             self._objects[module.handle] = new
             if len(self._objects) > OBJECTS:  # memory must not grow with the number of checks
                 del self._objects[min(self._objects)]
+        _set_weights(self._objects[module.handle], module.projections)
         return self._objects[module.handle]
 
 

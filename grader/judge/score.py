@@ -1,6 +1,5 @@
 """Tiers, points, checks and the score: plain data, no input or output."""
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +40,7 @@ class Finding:
     line: int | None  # of the student's file
     section: int | None  # of the lesson
     mistake: str | None = None  # id in the catalogue of known mistakes
+    hint: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,3 @@ class Score:
     def of_todo(self, todo: str | None) -> tuple[Result, ...]:
         """The results of one TODO's own checks; of the whole functions for None."""
         return tuple(result for result in self.results if result.check.todo == todo)
-
-
-def fields_of(item: Any) -> dict[str, Any]:
-    """The fields of a dataclass as a dict, one level deep."""
-    return {part.name: getattr(item, part.name) for part in dataclasses.fields(item)}

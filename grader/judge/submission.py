@@ -1,7 +1,7 @@
 """What a check holds in its hand: the student's functions, called as if they were here."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -101,6 +101,10 @@ class StudentModule:
 
     student: Student
     module: Module
+
+    def with_weights(self, projections: dict[str, Tensor]) -> "StudentModule":
+        """The same object with other weights, as after a step of training."""
+        return replace(self, module=replace(self.module, projections=projections))
 
     def call(self, method: str, *args: Tensor | None, upstream: Tensor | None = None) -> Answer:
         """Call a method; with `upstream`, a tensor like the first result, gradients too."""

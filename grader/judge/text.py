@@ -15,12 +15,12 @@ class Text:
     """A message of messages/<lang>.toml, as "group.key", with the values that it names.
 
     A value may be a Text itself. Every other value is made printable when it is said.
-    english: the English message, where it stands elsewhere (the docstring of a check).
+    own: templates by language, where they stand elsewhere (the docstring of a check, a known mistake).
     """
 
     key: str
     values: dict = field(default_factory=dict)
-    english: str | None = None
+    own: dict[str, str] = field(default_factory=dict)
 
     def say(self, lang: str) -> str:
         """The message in a language. KeyError if the language lacks it."""
@@ -29,7 +29,7 @@ class Text:
             name: value.say(lang) if isinstance(value, Text) else printable(value)
             for name, value in self.values.items()
         }
-        template = self.english if lang == "en" and self.english else catalogue(lang)[group][key]
+        template = self.own[lang] if lang in self.own else catalogue(lang)[group][key]
         return template.format(**values)
 
 

@@ -1,0 +1,257 @@
+"""The fault dictionary: known mistakes as altered formulas, looked up by what a submission answered.
+
+A mistake of the catalogue overrides one function of Formula. A submission whose answers all equal the
+altered formula's, where they differ from the right one's, has that mistake. Read only after a check failed.
+"""
+
+import functools
+import importlib
+import math
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.judge.call import Call
+from grader.judge.exercise import Todo, todo_of
+from grader.judge.score import Result
+from grader.judge.submission import Exchange
+from grader.judge.text import LANGUAGES, Text
+
+SAME = 1e-5  # relative to the largest number; float32 inside is within 1e-6, other mistakes differ by 1e-3
+ORDINARY = 100  # inputs up to this size must match; beyond it float32 and float64 part ways
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a mistake is called, why it matters, and a hint that does not give the solution away.
+
+    title completes "Your result equals the one you get when ...".
+    """
+
+    title: str
+    explanation: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known mistake: `alter` overrides a function of Formula; a sign names it by a failed check instead.
+
+    signs: (check id, key of what was seen) pairs, for what values cannot show.
+    """
+
+    id: str
+    function: str
+    words: dict[str, Words]
+    alter: Callable | None = None
+    parameters: tuple = ()
+    fit: Callable | None = None
+    signs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def todo(self) -> Todo | None:
+        """The TODO whose body it spoils; None for a given body."""
+        return todo_of(self.function)
+
+    def text(self, part: str) -> Text:
+        """One part of its words: "title", "explanation" or "hint"."""
+        own = {
+            lang: getattr(self.words[lang], part).replace("{", "{{").replace("}", "}}") for lang in LANGUAGES
+        }
+        return Text(f"mistakes.{self.id}", own=own)
+
+
+_MISTAKES: list[Mistake] = []
+
+
+def mistake(
+    id: str,
+    en: tuple[str, str, str],
+    zh: tuple[str, str, str],
+    parameters: Iterable = (),
+    fit: Callable | None = None,
+) -> Callable[[Callable], Callable]:
+    """Enter the decorated function, a method of Formula altered, into the catalogue.
+
+    The name of the function says which body is wrong. en, zh: title, explanation, hint. parameters: values
+    for its first argument, each a form of the same mistake. fit(formula, call, result): finds that value
+    from one answer instead; None if there is none.
+    """
+
+    def enter(alter: Callable) -> Callable:
+        words = {"en": Words(*en), "zh": Words(*zh)}
+        _MISTAKES.append(Mistake(id, alter.__name__, words, alter, tuple(parameters), fit))
+        return alter
+
+    return enter
+
+
+def signed_mistake(
+    id: str,
+    function: str,
+    signs: Iterable[tuple[str, str]],
+    en: tuple[str, str, str],
+    zh: tuple[str, str, str],
+) -> None:
+    """Enter a mistake that shows in a property, not in ordinary values. signs: (check id, key of seen)."""
+    _MISTAKES.append(Mistake(id, function, {"en": Words(*en), "zh": Words(*zh)}, signs=tuple(signs)))
+
+
+@functools.cache
+def catalogue() -> tuple[Mistake, ...]:
+    """All known mistakes, in the order of the files of the catalogue."""
+    package = importlib.import_module("grader.judge.catalogue")
+    for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+        importlib.import_module(f"{package.__name__}.{module}")
+    return tuple(_MISTAKES)
+
+
+class Formula:
+    """Attention in a few vectorised lines, equal to the oracle: what the catalogue alters."""
+
+    def __init__(self, n_heads: int = 1, projections: dict[str, Tensor] | None = None):
+        self.n_heads = n_heads
+        self.projections = projections or {}
+
+    def causal_mask(self, length: int, device: torch.device | None = None) -> Tensor:
+        return torch.ones(length, length, dtype=torch.bool, device=device).tril()
+
+    def attention_scores(self, query: Tensor, key: Tensor) -> Tensor:
+        return query @ key.mT / math.sqrt(query.shape[-1])
+
+    def attention_weights(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+        return softmax(blocked(scores, mask))
+
+    def scaled_dot_product_attention(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        weights = self.attention_weights(self.attention_scores(query, key), mask)
+        return weights @ value, weights
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+
+    def combine_heads(self, heads: Tensor) -> Tensor:
+        return heads.transpose(1, 2).flatten(-2) @ self.projections["W_O"].T
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        query, key, value = (self.split_heads(x @ self.projections[name].T) for name in ("W_Q", "W_K", "W_V"))
+        heads, weights = self.scaled_dot_product_attention(query, key, value, mask)
+        return self.combine_heads(heads), weights
+
+
+def blocked(scores: Tensor, mask: Tensor | None, fill: float = -math.inf) -> Tensor:
+    """The scores with `fill` where the mask blocks."""
+    return scores if mask is None else scores.masked_fill(~mask, fill)
+
+
+def softmax(scores: Tensor, dim: int = -1) -> Tensor:
+    """The softmax, in the judge's own words."""
+    exps = torch.exp(scores - scores.amax(dim, keepdim=True))
+    return exps / exps.sum(dim, keepdim=True)
+
+
+def find(function: str, exchanges: Iterable[Exchange]) -> Mistake | None:
+    """The mistake that explains every answer of `function` in these exchanges; None if no known one does.
+
+    For a whole function, mistakes of its parts count too: it may have been rewritten around them.
+    """
+    calls = [e for e in exchanges if e.answer and e.call.function == function and _is_ordinary(e.call)]
+    known = [entry for entry in catalogue() if entry.alter]
+    candidates = [entry for entry in known if entry.function == function]
+    if todo_of(function) is None:
+        candidates += [entry for entry in known if entry.function != function]
+    return next((entry for entry in candidates if calls and _explains(entry, calls)), None)
+
+
+def signed(function: str, result: Result) -> Mistake | None:
+    """The mistake of `function` that a lost check stands for by itself; None if there is none."""
+    sign = (result.check.id, result.finding.seen.key.partition(".")[2])
+    own = (entry for entry in catalogue() if entry.function == function)
+    return next((entry for entry in own if sign in entry.signs), None)
+
+
+def _is_ordinary(call: Call) -> bool:
+    tensors = [arg for arg in call.args if isinstance(arg, Tensor) and arg.is_floating_point()]
+    return all(bool((tensor.abs() <= ORDINARY).all()) for tensor in tensors)
+
+
+def _explains(entry: Mistake, exchanges: list[Exchange]) -> bool:
+    return any(_form_explains(altered, exchanges) for altered in _forms(entry, exchanges[0]))
+
+
+def _forms(entry: Mistake, first: Exchange) -> Iterable[type[Formula]]:
+    """Formula altered by a mistake: once, or once for each of its parameters."""
+    if entry.fit:
+        value = entry.fit(_formula(Formula, first.call), first.call, first.answer.results[0].double())
+        values = () if value is None else (value,)
+    else:
+        values = entry.parameters
+    if not entry.fit and not values:
+        yield type("Altered", (Formula,), {entry.function: entry.alter})
+    for value in values:
+        yield type("Altered", (Formula,), {entry.function: functools.partialmethod(entry.alter, value)})
+
+
+def _form_explains(altered: type[Formula], exchanges: list[Exchange]) -> bool:
+    told_apart = False
+    for exchange in exchanges:
+        answer = exchange.answer
+        answered = [*answer.results, *answer.gradients, *answer.parameter_gradients.values()]
+        if not _agree(_evaluate(altered, exchange.call), answered):
+            return False
+        told_apart = told_apart or not _agree(_evaluate(Formula, exchange.call), answered)
+    return told_apart
+
+
+def _formula(kind: type[Formula], call: Call) -> Formula:
+    if not call.module:
+        return kind()
+    return kind(
+        call.module.n_heads, {name: weight.double() for name, weight in call.module.projections.items()}
+    )
+
+
+def _evaluate(kind: type[Formula], call: Call) -> list[Tensor | None] | None:
+    """Results and gradients of a formula; None if it cannot take these arguments."""
+    formula = _formula(kind, call)
+    args = [arg.double() if isinstance(arg, Tensor) and arg.is_floating_point() else arg for arg in call.args]
+    if call.upstream is not None:
+        args = [_leaf(arg) if isinstance(arg, Tensor) and arg.is_floating_point() else arg for arg in args]
+        formula.projections = {name: _leaf(weight) for name, weight in formula.projections.items()}
+    try:
+        results = getattr(formula, call.function)(*args)
+        results = results if isinstance(results, tuple) else (results,)
+        gradients = [] if call.upstream is None else _gradients(results[0], call.upstream, args, formula)
+    except (RuntimeError, IndexError, ValueError, TypeError):
+        return None
+    return [*results, *gradients]
+
+
+def _leaf(tensor: Tensor) -> Tensor:
+    return tensor.clone().requires_grad_()
+
+
+def _gradients(result: Tensor, upstream: Tensor, args: list, formula: Formula) -> list[Tensor | None]:
+    result.backward(upstream.double())
+    of_args = [arg.grad if isinstance(arg, Tensor) else None for arg in args]
+    return [*of_args, *(weight.grad for weight in formula.projections.values())]
+
+
+def _agree(expected: list[Tensor | None] | None, actual: list[Tensor | None]) -> bool:
+    if expected is None or len(expected) != len(actual):
+        return False
+    return all(_same(one, other) for one, other in zip(expected, actual, strict=True))
+
+
+def _same(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    if one.shape != other.shape or one.device != other.device or one.device.type == "meta":
+        return one.shape == other.shape and one.device == other.device
+    one, other = one.detach().double(), other.double()
+    largest = float(one.nan_to_num(0, 0, 0).abs().max()) if one.numel() else 0.0
+    return torch.allclose(one, other, rtol=0, atol=SAME * largest, equal_nan=True)
