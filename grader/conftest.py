@@ -1,6 +1,7 @@
 """pytest glue: fixtures for the checks, and hooks that turn outcomes into a score report."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,14 @@ def pytest_configure(config: pytest.Config) -> None:
     torch.set_num_threads(1)
     config.stash[REPORT] = _report_file(config)
     path = config.getoption("--submission")
-    path = config.invocation_params.dir / path if path else config.rootpath / SUBMISSION
+    path = config.invocation_params.dir / path if path is not None else config.rootpath / SUBMISSION
     config.stash[RUN] = Run(os.path.relpath(path), config.getoption("--seed"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the hidden checks out of a public run."""
+    is_hidden = collection_path == Path(__file__).parent / "hidden"
+    return True if is_hidden and not config.stash[RUN].official else None
 
 
 def _report_file(config: pytest.Config) -> Path:
@@ -47,6 +54,7 @@ def _report_file(config: pytest.Config) -> Path:
     file = folder / "report.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()  # known before the checks run, not after
         file.unlink(missing_ok=True)  # no old verdict outlives a run that breaks off
     except OSError as error:
         raise pytest.UsageError(f"--report-dir: {folder} cannot hold a report: {error.strerror}") from None

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from grader.judge.exercise import TODOS
 from grader.judge.score import TIERS, Check
 
-TIER_OF_MODULE = {f"grader.{tier.module}": tier.id for tier in TIERS}
+_PUBLIC = {f"grader.{tier.module}": tier.id for tier in TIERS}
+_HIDDEN = {f"grader.hidden.{tier.module}": tier.id for tier in TIERS}  # not in a student's copy
 
 
 @functools.cache
-def checks() -> tuple[tuple[Check, Callable], ...]:
-    """The public checks of all tiers in order, each with its function."""
-    modules = [importlib.import_module(name) for name in TIER_OF_MODULE]
+def checks(official: bool = False) -> tuple[tuple[Check, Callable], ...]:
+    """The public checks of all tiers in order, and the hidden ones if official, each with its function."""
+    modules = [importlib.import_module(name) for name in [*_PUBLIC, *(_HIDDEN if official else ())]]
     functions = [
         item for module in modules for name, item in vars(module).items() if name.startswith("test_")
     ]
@@ -25,5 +26,7 @@ def check_of(function: Callable) -> Check:
     marks = {mark.name: mark for mark in getattr(function, "pytestmark", [])}
     todo = next((todo.name for todo in TODOS if todo.marker in marks), None)
     weight = marks["weight"].args[0] if "weight" in marks else 1
-    tier = TIER_OF_MODULE[function.__module__]
-    return Check(function.__name__.removeprefix("test_"), tier, todo, "public", weight)
+    name = function.__name__.removeprefix("test_")
+    if function.__module__ in _HIDDEN:
+        return Check(f"hidden_{name}", _HIDDEN[function.__module__], todo, "hidden", weight)
+    return Check(name, _PUBLIC[function.__module__], todo, "public", weight)

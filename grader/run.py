@@ -12,7 +12,7 @@ import torch
 from grader import manifest
 from grader.judge.call import StudentError
 from grader.judge.diagnosis import with_mistakes
-from grader.judge.draw import Draw
+from grader.judge.draw import Draw, Sizes, secret_sizes
 from grader.judge.exercise import TODO_BY_NAME, section_of
 from grader.judge.expect import CheckFailed, Expect
 from grader.judge.local import LocalSubmission
@@ -36,10 +36,15 @@ class Run:
     """The checks of one submission: tools for each check, a result for each outcome, a score at the end."""
 
     def __init__(
-        self, path: str, seed: int | str, open_submission: Callable[[Source], Submission] = LocalSubmission
+        self,
+        path: str,
+        seed: int | str,
+        open_submission: Callable[[Source], Submission] = LocalSubmission,
+        official: bool = False,
     ):
         self.path = path
         self.seed = seed
+        self.official = official
         self.results: list[Result] = []
         self._exchanges: list[Exchange] = []
         self._started = time.monotonic()
@@ -61,7 +66,8 @@ class Run:
         student = Student(
             self._submission, self._refusal or (self._gate if gated else None), from_scratch=gated
         )
-        return Tools(student, Draw(self.seed, check.id), Expect())
+        sizes = secret_sizes(self.seed) if check.visibility == "hidden" else Sizes()
+        return Tools(student, Draw(self.seed, check.id, sizes), Expect())
 
     def note(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
         """Turn the end of a check into its result: None passed, anything unforeseen is the grader's fault."""
@@ -71,16 +77,15 @@ class Run:
         return result
 
     def _result(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
-        measurement = tools.expect.measurement
+        measurement, leaks = tools.expect.measurement, tools.expect.leak_map
         if error is None:
-            return Result(check, "passed", measurement=measurement)
-        if isinstance(error, CheckFailed):
-            return Result(
-                check, "failed", self._finding(check, function, tools, error.seen, None), measurement
+            return Result(check, "passed", None, measurement, leaks)
+        if isinstance(error, CheckFailed | StudentError):
+            outcome, line = (
+                ("failed", None) if isinstance(error, CheckFailed) else (error.outcome, error.line)
             )
-        if isinstance(error, StudentError):
-            finding = self._finding(check, function, tools, error.seen, error.line)
-            return Result(check, error.outcome, finding, measurement)
+            finding = self._finding(check, function, tools, error.seen, line)
+            return Result(check, outcome, finding, measurement, leaks)
         seen = text("seen.grader_error", type=type(error).__name__, says=error)
         finding = Finding(seen, text("seen.grader_error_meaning"), None, None, None)
         return Result(check, "grader_error", finding)
@@ -95,6 +100,8 @@ class Run:
         if line is None and called:
             line = self._source.line_of(called)
         section = TODO_BY_NAME[check.todo].section if check.todo else section_of(called) if called else None
+        if check.visibility == "hidden":  # neither numbers nor words that tell the inputs
+            seen, meaning = text("seen.hidden"), text(f"hidden.{check.tier}")
         return Finding(seen, meaning, called, line, section)
 
     def score(self) -> Score:
@@ -102,27 +109,30 @@ class Run:
         return Score(
             path=self.path,
             sha256=self._source.sha256 if self._source else None,
-            visibility="public",
+            visibility="official" if self.official else "public",
             isolation=self._submission.isolation if self._submission else "in-process",
-            expected=tuple(check for check, _ in manifest.checks()),
+            expected=tuple(check for check, _ in manifest.checks(self.official)),
             results=with_mistakes(self.results, self._exchanges),
             environment={
                 "python": platform.python_version(),
                 "torch": torch.__version__,
                 "cpu": torch.backends.cpu.get_cpu_capability(),
                 "platform": sys.platform,
-                "seed": self.seed,
+                "seed": None if self.official else self.seed,  # it would tell the hidden inputs
             },
             duration_s=time.monotonic() - self._started,
         )
 
 
 def grade(
-    path: str, seed: int | str = 0, open_submission: Callable[[Source], Submission] = LocalSubmission
+    path: str,
+    seed: int | str = 0,
+    open_submission: Callable[[Source], Submission] = LocalSubmission,
+    official: bool = False,
 ) -> Score:
     """Run all checks on one file, without pytest: the same checks, the same score."""
-    run = Run(path, seed, open_submission)
-    for check, function in manifest.checks():
+    run = Run(path, seed, open_submission, official)
+    for check, function in manifest.checks(official):
         tools = run.tools(check)
         error = None
         try:

@@ -11,6 +11,7 @@ from grader.judge import oracle
 from grader.judge.exercise import FUNCTIONS
 
 TOLERANCE = 1e-5  # float64; a softmax in float32 inside is within 1e-6
+TINY = 1e-12  # what rounding leaves of a gradient that cancels, and far above it
 LARGE = 1000
 
 
@@ -57,7 +58,7 @@ def test_blocked_scores_get_no_gradient(student, draw, expect):
     for size in (1, LARGE):
         call = student.call("attention_weights", size * draw.scores(), mask, upstream=draw.scores())
         expect.that(call.gradients[0] is not None, "no_gradient", name="scores")
-        expect.zero(call.gradients[0], where=~mask)
+        expect.at_most(TINY, call.gradients[0], where=~mask)
 
 
 @pytest.mark.mask
@@ -137,7 +138,7 @@ def test_every_parameter_and_the_tokens_get_their_gradient(student, draw, expect
 
 
 def test_no_gradient_reaches_a_later_token(student, draw, expect):
-    """With the causal mask, output i must not learn from tokens after i: their gradient is exactly 0."""
+    """With the causal mask, output i must not learn from tokens after i: their gradient is 0."""
     s = draw.sizes
     x, mask = draw.tokens(), student.causal_mask(s.L)
     module = student.multi_head_attention(s.d_model, s.H, draw.projections())
@@ -146,7 +147,7 @@ def test_no_gradient_reaches_a_later_token(student, draw, expect):
         upstream[:, i] = draw.normal_like(x[:, i])
         gradient = module.call("forward", x, mask, upstream=upstream).gradients[0]
         expect.that(gradient is not None, "no_gradient", name="x")
-        expect.zero(gradient[:, i + 1 :], where=torch.tensor(True))
+        expect.at_most(TINY, gradient[:, i + 1 :], where=torch.tensor(True))
         expect.that(bool(gradient[:, i].any()), "no_gradient", name=f"x[:, {i}]")
 
 

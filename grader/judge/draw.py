@@ -1,6 +1,7 @@
 """Inputs for the checks, drawn from a seed."""
 
 import hashlib
+import random
 from dataclasses import dataclass
 
 import torch
@@ -31,6 +32,20 @@ class Sizes:
     def d_model(self) -> int:
         """H * d_head"""
         return self.H * self.d_head
+
+
+def secret_sizes(seed: int | str) -> Sizes:
+    """Other sizes with the same properties, for the hidden checks."""
+    choose = random.Random(f"sizes {seed}")
+    while True:
+        batch, heads, length, d_head = (
+            choose.choice(c) for c in ((2, 3, 4), (2, 3, 4), (6, 8, 9), (3, 5, 7))
+        )
+        l_q, l_k, d_k, d_v = (choose.choice(c) for c in ((4, 6, 8, 9), (11, 12, 14), (5, 7, 13), (3, 10, 15)))
+        alone = {batch, heads, l_q, l_k, d_k, d_v}
+        together = {batch, heads, length, d_head, heads * d_head}
+        if len(alone) == 6 and len(together) == 5:
+            return Sizes(batch, heads, l_q, l_k, d_k, d_v, length, d_head)
 
 
 def other_layout(tensor: Tensor) -> Tensor:
@@ -99,6 +114,14 @@ class Draw:
     def token_mask(self) -> Tensor:
         """A mask for each sample: bool (B, 1, L, L)."""
         return self.bools(self.sizes.B, 1, self.sizes.L, self.sizes.L)
+
+    def number(self, lowest: int, highest: int) -> int:
+        """A whole number, both ends included."""
+        return int(torch.randint(lowest, highest + 1, (), generator=self._generator))
+
+    def leading(self) -> tuple[int, ...]:
+        """None to three leading dimensions."""
+        return tuple(self.number(1, 4) for _ in range(self.number(0, 3)))
 
     def permutation(self, length: int) -> Tensor:
         """The numbers 0 to length - 1 in random order."""

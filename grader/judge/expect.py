@@ -22,6 +22,7 @@ class Expect:
 
     def __init__(self):
         self.measurement: Measurement | None = None
+        self.leak_map: tuple[tuple[float, ...], ...] | None = None
 
     def that(self, condition: bool, key: str, **values: object) -> None:
         """A condition of the check's own, with its message (messages/*.toml, group "seen")."""
@@ -62,13 +63,29 @@ class Expect:
 
     def zero(self, actual: Tensor, where: Tensor) -> None:
         """Exactly 0 at the places where the bool tensor `where` (it broadcasts) is True."""
+        self.at_most(0, actual, where)
+
+    def at_most(self, largest: float, actual: Tensor, where: Tensor) -> None:
+        """No larger than `largest`, of either sign, at the places where the bool tensor `where` is True."""
         self.finite(actual)
-        bad = (actual != 0) & where
+        bad = (actual.abs() > largest) & where
         if bad.any():
             index = _first(bad)
             raise CheckFailed(
                 text("seen.not_zero", count=int(bad.sum()), index=index, actual=_short(actual[index]))
             )
+
+    def no_leak(self, changes: Tensor, tolerance: float) -> None:
+        """(L, L): how far output i moves when token j changes; nothing above the diagonal.
+
+        Kept in `leak_map` for the report.
+        """
+        self.finite(changes)
+        self.leak_map = tuple(tuple(row) for row in changes.tolist())
+        leaks = (changes > tolerance).triu(1)
+        if leaks.any():
+            i, j = _first(leaks)
+            raise CheckFailed(text("seen.leak", output=i, token=j, count=int(leaks.sum())))
 
     def equal(self, actual: Tensor, truth: Tensor) -> None:
         """The same bools everywhere."""

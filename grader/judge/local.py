@@ -49,20 +49,25 @@ class LocalSubmission:
         with _guarded(self.source, call.function) as trap:
             function = self._bound(call)
             results, args, gradients = _run(function, call)
-        target = self._objects.get(call.module.handle) if call.module else None
-        return Answer(
-            results=results,
-            args_after=tuple(_copy(arg) for arg in args),
-            gradients=gradients,
-            parameter_gradients=_parameter_gradients(target, call) if target else {},
-            ready_made=trap.sprung,
-        )
+            target = self._objects.get(call.module.handle) if call.module else None
+            # inside the guard too: the call may have left anything in its arguments and its object
+            return Answer(
+                results=results,
+                args_after=tuple(_copy(arg) for arg in args),
+                gradients=gradients,
+                parameter_gradients=_parameter_gradients(target, call) if target else {},
+                ready_made=trap.sprung,
+            )
 
     def parameters(self, module: Module) -> dict[str, Tensor]:
         """The distinct parameters of a MultiHeadAttention by their names. StudentError as for `answer`."""
         with _guarded(self.source, "MultiHeadAttention"):
-            named = self._object(module).named_parameters()
-            return {str(name): _copy(parameter) for name, parameter in named}
+            named = dict(self._object(module).named_parameters())
+            return {str(name): _copy(one) for name, one in named.items() if isinstance(one, Tensor)}
+
+    def load(self) -> None:
+        """Import the file now and not at the first call. StudentError if that fails."""
+        self._names()
 
     def _names(self) -> types.ModuleType:
         """The student's module; an import is paid for once, its error is raised at every call."""
@@ -183,13 +188,16 @@ def _check_signature(function: object, call: Call, args: list) -> None:
 def _tensors(value: object, count: int) -> tuple[Tensor, ...]:
     """The result of a call as plain tensors. StudentError if it is anything else."""
     values = (value,) if count == 1 else value
-    if count > 1 and (type(value) not in (tuple, list) or len(value) != count):
+    if count > 1 and not (isinstance(value, tuple | list) and len(value) == count):
         raise StudentError("failed", text("seen.not_a_pair", got=_kind(value)))
     for one in values:
         # exactly a Tensor: a subclass may answer comparisons as it likes
         if type(one) not in (Tensor, nn.Parameter):
             key = "seen.none" if one is None else "seen.not_a_tensor"
             raise StudentError("failed", text(key, got=_kind(one)))
+        if one.is_nested or one.is_quantized:  # neither has the operators of a plain tensor
+            kind = "nested" if one.is_nested else "quantized"
+            raise StudentError("failed", text("seen.not_a_tensor", got=f"{kind} tensor"))
         if one.layout != torch.strided:
             raise StudentError("failed", text("seen.not_a_tensor", got=f"{one.layout} tensor"))
         if one.numel() > LARGEST_RESULT:
@@ -214,7 +222,11 @@ def _copy(value: object) -> Tensor | None:
 def _guarded(source: Source, function: str | None):
     """Turn whatever student code raises into a StudentError; keep its warnings and settings to itself."""
     trap = Trap()
-    dtype, grad_enabled = torch.get_default_dtype(), torch.is_grad_enabled()
+    dtype, device, grad_enabled = (
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.is_grad_enabled(),
+    )
     try:
         with warnings.catch_warnings(), trap:
             warnings.simplefilter("ignore")
@@ -233,12 +245,14 @@ def _guarded(source: Source, function: str | None):
         ) from error
     finally:  # what a submission sets for the whole process does not outlive the call
         torch.set_default_dtype(dtype)
+        if torch.get_default_device() != device:
+            torch.set_default_device(None)
         torch.set_grad_enabled(grad_enabled)
 
 
 def _words(error: BaseException) -> str:
     try:
-        return str(error)
+        return str.__str__(str(error))  # a plain str, also of a subclass of it
     except BaseException:  # a __str__ of the student's own
         return ""
 

@@ -22,6 +22,8 @@ from grader.judge.text import LANGUAGES, Text
 
 SAME = 1e-5  # relative to the largest number; float32 inside is within 1e-6, other mistakes differ by 1e-3
 ORDINARY = 100  # inputs up to this size must match; beyond it float32 and float64 part ways
+FINE = 5e-14  # in float64, for inputs up to MODERATE: different ways of writing the same are within 1e-14
+MODERATE = 10
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Mistake:
     alter: Callable | None = None
     parameters: tuple = ()
     fit: Callable | None = None
+    same: float | None = None
     signs: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -73,17 +76,18 @@ def mistake(
     zh: tuple[str, str, str],
     parameters: Iterable = (),
     fit: Callable | None = None,
+    same: float | None = None,
 ) -> Callable[[Callable], Callable]:
     """Enter the decorated function, a method of Formula altered, into the catalogue.
 
     The name of the function says which body is wrong. en, zh: title, explanation, hint. parameters: values
     for its first argument, each a form of the same mistake. fit(formula, call, result): finds that value
-    from one answer instead; None if there is none.
+    from one answer instead; None if there is none. same: how near to it counts as equal, if not SAME.
     """
 
     def enter(alter: Callable) -> Callable:
         words = {"en": Words(*en), "zh": Words(*zh)}
-        _MISTAKES.append(Mistake(id, alter.__name__, words, alter, tuple(parameters), fit))
+        _MISTAKES.append(Mistake(id, alter.__name__, words, alter, tuple(parameters), fit, same))
         return alter
 
     return enter
@@ -110,7 +114,12 @@ def catalogue() -> tuple[Mistake, ...]:
 
 
 class Formula:
-    """Attention in a few vectorised lines, equal to the oracle: what the catalogue alters."""
+    """Attention in a few vectorised lines, equal to the oracle: what the catalogue alters.
+
+    All in float64. dtype: that of the call, for the few mistakes whose results depend on it.
+    """
+
+    dtype = torch.float64
 
     def __init__(self, n_heads: int = 1, projections: dict[str, Tensor] | None = None):
         self.n_heads = n_heads
@@ -159,12 +168,32 @@ def find(function: str, exchanges: Iterable[Exchange]) -> Mistake | None:
 
     For a whole function, mistakes of its parts count too: it may have been rewritten around them.
     """
-    calls = [e for e in exchanges if e.answer and e.call.function == function and _is_ordinary(e.call)]
+    calls = [e for e in exchanges if e.call.function == function]
     known = [entry for entry in catalogue() if entry.alter]
     candidates = [entry for entry in known if entry.function == function]
     if todo_of(function) is None:
         candidates += [entry for entry in known if entry.function != function]
-    return next((entry for entry in candidates if calls and _explains(entry, calls)), None)
+    for seen, same in _views(calls):
+        found = next((entry for entry in candidates if _explains(entry, seen, same)), None)
+        if found:
+            return found
+    return None
+
+
+def _views(calls: list[Exchange]) -> Iterable[tuple[list[Exchange], float]]:
+    """What a mistake has to explain, and how near: the first view in which one explains everything wins.
+
+    Ordinary calls with those that raised, where the mistake has to raise too; ordinary calls alone; large
+    inputs too; and what shows in the last digits alone.
+    """
+    ordinary = [e for e in calls if _within(ORDINARY, e.call)]
+    answered = [e for e in ordinary if e.answer]
+    if len(answered) < len(ordinary):
+        yield ordinary, SAME
+    yield answered, SAME
+    double = [e for e in calls if e.answer and _dtype(e.call) == torch.float64]
+    yield answered + [e for e in double if not _within(ORDINARY, e.call)], SAME
+    yield [e for e in double if _within(MODERATE, e.call)], FINE
 
 
 def signed(function: str, result: Result) -> Mistake | None:
@@ -174,45 +203,72 @@ def signed(function: str, result: Result) -> Mistake | None:
     return next((entry for entry in own if sign in entry.signs), None)
 
 
-def _is_ordinary(call: Call) -> bool:
-    tensors = [arg for arg in call.args if isinstance(arg, Tensor) and arg.is_floating_point()]
-    return all(bool((tensor.abs() <= ORDINARY).all()) for tensor in tensors)
+def _within(size: float, call: Call) -> bool:
+    return all(bool((tensor.abs() <= size).all()) for tensor in _numbers(call))
 
 
-def _explains(entry: Mistake, exchanges: list[Exchange]) -> bool:
-    return any(_form_explains(altered, exchanges) for altered in _forms(entry, exchanges[0]))
+def _dtype(call: Call) -> torch.dtype | None:
+    return next((tensor.dtype for tensor in _numbers(call)), None)
 
 
-def _forms(entry: Mistake, first: Exchange) -> Iterable[type[Formula]]:
+def _numbers(call: Call) -> list[Tensor]:
+    return [arg for arg in call.args if isinstance(arg, Tensor) and arg.is_floating_point()]
+
+
+def _explains(entry: Mistake, exchanges: list[Exchange], same: float) -> bool:
+    return any(
+        _form_explains(altered, exchanges, entry.same or same, same) for altered in _forms(entry, exchanges)
+    )
+
+
+def _forms(entry: Mistake, exchanges: list[Exchange]) -> Iterable[type[Formula]]:
     """Formula altered by a mistake: once, or once for each of its parameters."""
-    if entry.fit:
-        value = entry.fit(_formula(Formula, first.call), first.call, first.answer.results[0].double())
-        values = () if value is None else (value,)
-    else:
-        values = entry.parameters
-    if not entry.fit and not values:
+    if not entry.fit and not entry.parameters:
         yield type("Altered", (Formula,), {entry.function: entry.alter})
-    for value in values:
+    for value in _fitted(entry, exchanges) if entry.fit else entry.parameters:
         yield type("Altered", (Formula,), {entry.function: functools.partialmethod(entry.alter, value)})
 
 
-def _form_explains(altered: type[Formula], exchanges: list[Exchange]) -> bool:
+def _fitted(entry: Mistake, exchanges: list[Exchange]) -> tuple:
+    """The value of the first answer that shows one; none for a whole function, which hides its parts."""
+    for exchange in exchanges:
+        call, answer = exchange.call, exchange.answer
+        if answer and entry.function == call.function:
+            try:
+                value = entry.fit(_formula(Formula, call), call, answer.results[0].double())
+            except (RuntimeError, IndexError, ValueError, TypeError):  # an answer of another shape
+                continue
+            if value is not None:
+                return (value,)
+    return ()
+
+
+def _form_explains(
+    altered: type[Formula], exchanges: list[Exchange], same: float, told_apart_from: float
+) -> bool:
     told_apart = False
     for exchange in exchanges:
-        answer = exchange.answer
+        answer, expected = exchange.answer, _evaluate(altered, exchange.call)
+        if not answer:
+            if expected is not None:
+                return False
+            continue
         answered = [*answer.results, *answer.gradients, *answer.parameter_gradients.values()]
-        if not _agree(_evaluate(altered, exchange.call), answered):
+        if not _agree(expected, answered, same):
             return False
-        told_apart = told_apart or not _agree(_evaluate(Formula, exchange.call), answered)
+        if not told_apart:
+            told_apart = not _agree(_evaluate(Formula, exchange.call), answered, told_apart_from)
     return told_apart
 
 
 def _formula(kind: type[Formula], call: Call) -> Formula:
-    if not call.module:
-        return kind()
-    return kind(
-        call.module.n_heads, {name: weight.double() for name, weight in call.module.projections.items()}
-    )
+    module = call.module
+    formula = kind()
+    if module:
+        weights = {name: weight.double() for name, weight in module.projections.items()}
+        formula = kind(module.n_heads, weights)
+    formula.dtype = _dtype(call) or formula.dtype
+    return formula
 
 
 def _evaluate(kind: type[Formula], call: Call) -> list[Tensor | None] | None:
@@ -241,17 +297,17 @@ def _gradients(result: Tensor, upstream: Tensor, args: list, formula: Formula) -
     return [*of_args, *(weight.grad for weight in formula.projections.values())]
 
 
-def _agree(expected: list[Tensor | None] | None, actual: list[Tensor | None]) -> bool:
+def _agree(expected: list[Tensor | None] | None, actual: list[Tensor | None], same: float) -> bool:
     if expected is None or len(expected) != len(actual):
         return False
-    return all(_same(one, other) for one, other in zip(expected, actual, strict=True))
+    return all(_same(one, other, same) for one, other in zip(expected, actual, strict=True))
 
 
-def _same(one: Tensor | None, other: Tensor | None) -> bool:
+def _same(one: Tensor | None, other: Tensor | None, same: float) -> bool:
     if one is None or other is None:
         return one is other
     if one.shape != other.shape or one.device != other.device or one.device.type == "meta":
         return one.shape == other.shape and one.device == other.device
     one, other = one.detach().double(), other.double()
     largest = float(one.nan_to_num(0, 0, 0).abs().max()) if one.numel() else 0.0
-    return torch.allclose(one, other, rtol=0, atol=SAME * largest, equal_nan=True)
+    return torch.allclose(one, other, rtol=0, atol=same * largest, equal_nan=True)

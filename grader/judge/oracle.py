@@ -14,6 +14,7 @@ from torch import Tensor
 
 _mp = mpmath.MPContext()
 _mp.dps = 34  # twice the digits of float64: the rounding of the truth is out of sight at 1e-16
+_BITS = 150  # behind the binary point, for sums of products: Python's whole numbers are ten times faster
 
 
 def causal_mask(length: int) -> Tensor:
@@ -92,8 +93,17 @@ def rounded(array: np.ndarray) -> Tensor:
 
 
 def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(n, k) times (m, k) transposed -> (n, m), each sum rounded once."""
-    return np.array([[_mp.fdot(row, column) for column in right] for row in left], dtype=object)
+    """(n, k) times (m, k) transposed -> (n, m), by whole numbers of 2^-150: far finer than 34 digits here."""
+    whole = _whole(left) @ _whole(right).T
+    return np.array([_mp.ldexp(number, -2 * _BITS) for number in whole.flat], dtype=object).reshape(
+        whole.shape
+    )
+
+
+def _whole(array: np.ndarray) -> np.ndarray:
+    return np.array([int(_mp.ldexp(number, _BITS)) for number in array.flat], dtype=object).reshape(
+        array.shape
+    )
 
 
 def _exact_row(scores: np.ndarray, allowed: list[bool]) -> list:

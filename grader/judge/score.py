@@ -71,6 +71,7 @@ class Result:
     outcome: str
     finding: Finding | None = None
     measurement: Measurement | None = None
+    leak_map: tuple[tuple[float, ...], ...] | None = None  # (L, L): output i moves so far with token j
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,12 @@ class Score:
         if any(result.outcome == "grader_error" for result in self.results):
             return None
         return round(sum(tier.score for tier in self.tiers), 2)
+
+    @property
+    def leak_map(self) -> tuple[tuple[float, ...], ...] | None:
+        """(L, L): how far output i moves when token j changes; None if that was not seen."""
+        maps = [result.leak_map for result in self.results if result.leak_map]
+        return maps[0] if maps else None
 
     @property
     def complete(self) -> bool:

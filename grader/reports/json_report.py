@@ -2,12 +2,12 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from grader.judge.diagnosis import Diagnosis, diagnose
 from grader.judge.score import MAX_SCORE, SCHEMA, Result, Score
+from grader.judge.text import printable
 
 
 def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
@@ -18,7 +18,7 @@ def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
         "max_score": MAX_SCORE,
         "complete": score.complete,
         "visibility": score.visibility,
-        "submission": {"path": score.path, "sha256": score.sha256},
+        "submission": {"path": printable(score.path, longest=4096), "sha256": score.sha256},
         "tiers": [
             {
                 "id": tier.tier.id,
@@ -30,6 +30,7 @@ def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
             for tier in score.tiers
         ],
         "checks": [_check(result, lang) for result in score.results],
+        "leak_map": score.leak_map,
         "diagnoses": [_diagnosis(diagnosis) for diagnosis in diagnose(score)],
         "isolation": score.isolation,
         "environment": score.environment,
@@ -39,15 +40,19 @@ def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
 
 def write(score: Score, file: Path, lang: str) -> None:
     """Write the report in one step: a reader finds the old one or the new one, never half of it."""
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    with open(handle, "w", encoding="utf-8") as stream:
-        json.dump(as_dict(score, lang), stream, ensure_ascii=False, indent=2, allow_nan=False)
-        stream.write("\n")
-    os.replace(temporary, file)
+    text = json.dumps(as_dict(score, lang), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")  # not mkstemp, which hides it from others
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, file)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _check(result: Result, lang: str) -> dict[str, Any]:
-    check, finding, measured = result.check, result.finding, result.measurement
+    check, finding = result.check, result.finding
+    # how near a hidden check came would tell about its inputs
+    measured = result.measurement if check.visibility == "public" else None
     return {
         "id": check.id,
         "tier": check.tier,

@@ -14,6 +14,7 @@ from grader.judge.text import printable
 from grader.judge.text import text as message
 
 _WIDTH = 80
+LEAK = 1e-12  # as in the checks of tier 2
 
 
 def show(score: Score, console: Console, lang: str, report: str | None = None) -> None:
@@ -84,9 +85,29 @@ def _first(diagnosis: Diagnosis, score: Score, lang: str) -> Panel:
     rows.add_row(_say("look", lang), Text(_where(diagnosis, score, lang)))
     if finding.section:
         rows.add_row(_say("lesson", lang), Text(_say(f"section_{finding.section}", lang)))
+    if _leaks(score):
+        rows.add_row(_say("leaks", lang), _leak_map(score, lang))
     check = Text(_say("check", lang, name=diagnosis.result.check.id, lost=diagnosis.lost), style="dim")
     body: RenderableType = Group(rows, check)
     return Panel(body, title=_say("fix_first", lang), title_align="left", box=box.ROUNDED, border_style="red")
+
+
+def _leaks(score: Score) -> bool:
+    leak_map = score.leak_map or ()
+    return any(moved > LEAK for i, row in enumerate(leak_map) for moved in row[i + 1 :])
+
+
+def _leak_map(score: Score, lang: str) -> Text:
+    """A line for each output, a mark for each token: what it sees, and what it must not."""
+    lines = []
+    for i, row in enumerate(score.leak_map):
+        line = Text(_say("output", lang, number=i) + " ")
+        for j, moved in enumerate(row):
+            seen = moved > LEAK
+            line.append("✗ " if seen and j > i else "■ " if seen else "· ", style="red" if j > i else "green")
+        lines.append(line)
+    lines[0].append("  " + _say("leak_legend", lang), style="dim")
+    return Text("\n").join(lines)
 
 
 def _also(diagnosis: Diagnosis, score: Score, lang: str) -> Text:
