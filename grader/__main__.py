@@ -1,19 +1,27 @@
-"""The command line: python -m grader stub."""
+"""The command line: python -m grader <command>; each command is a module with add_arguments and run."""
 
 import argparse
+import importlib
 
-from grader import stub
+COMMANDS = {
+    "stub": ("grader.stub", "write student/attention.py anew from solutions/attention.py"),
+    "class": ("grader.classroom.command", "grade a folder of submissions"),
+    "watch": ("grader.watch", "grade a file at each save"),
+}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m grader", description="Attention from scratch")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("stub", help="write student/attention.py anew from solutions/attention.py")
-    parser.parse_args(arguments)
-    stub.STUDENT.write_text(stub.stub_of(stub.SOLUTION.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote {stub.STUDENT.relative_to(stub.ROOT)}")
-    return 0
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, (_, summary) in COMMANDS.items():
+        commands.add_parser(name, help=summary, add_help=False)
+    chosen, rest = parser.parse_known_args(arguments)
+    module_name, summary = COMMANDS[chosen.command]
+    module = importlib.import_module(module_name)  # only now: two of three need torch, and take a second
+    parser = argparse.ArgumentParser(prog=f"python -m grader {chosen.command}", description=summary)
+    module.add_arguments(parser)
+    return module.run(parser.parse_args(rest))
 
 
 if __name__ == "__main__":

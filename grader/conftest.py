@@ -1,7 +1,10 @@
 """pytest glue: fixtures for the checks, and hooks that turn outcomes into a score report."""
 
+import functools
 import os
+import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,10 +12,11 @@ import torch
 from rich.console import Console
 
 from grader.judge.draw import Draw
-from grader.judge.exercise import TODOS
 from grader.judge.expect import Expect
+from grader.judge.local import LocalSubmission
 from grader.judge.score import Score
-from grader.judge.submission import Student
+from grader.judge.source import Source
+from grader.judge.submission import Student, Submission
 from grader.manifest import check_of
 from grader.pytest_options import SUBMISSION
 from grader.reports import json_report, terminal
@@ -26,9 +30,6 @@ TOOLS = pytest.StashKey[Tools]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the submission, and keep the screen for the report unless -v or --tb asks for more."""
-    for todo in TODOS:
-        config.addinivalue_line("markers", f"{todo.marker}: checks of TODO {todo.number} ({todo.name})")
-    config.addinivalue_line("markers", "weight(n): what a check counts within its tier (default: 1)")
     if config.option.verbose == 0:
         config.option.no_header = True
         config.option.disable_warnings = True
@@ -39,7 +40,27 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[REPORT] = _report_file(config)
     path = config.getoption("--submission")
     path = config.invocation_params.dir / path if path is not None else config.rootpath / SUBMISSION
-    config.stash[RUN] = Run(os.path.relpath(path), config.getoption("--seed"))
+    official = config.getoption("--official")
+    open_submission, isolation = LocalSubmission, "in-process"
+    if official or config.getoption("--isolated"):
+        open_submission, isolation = _isolated(config, official)
+    seed = config.getoption("--seed") or (secrets.token_hex(16) if official else "0")
+    config.stash[RUN] = Run(os.path.relpath(path), seed, open_submission, official, isolation)
+
+
+def _isolated(config: pytest.Config, official: bool) -> tuple[Callable[[Source], Submission], str]:
+    """-> what opens submissions behind a launcher, started here before any secret is drawn; the isolation."""
+    from grader.isolation.launcher import IsolationError, Launcher
+    from grader.isolation.submission import WorkerSubmission
+
+    try:
+        launcher = Launcher(
+            "sandbox" if official and not config.getoption("--accept-less-isolation") else None
+        )
+    except IsolationError as error:
+        raise pytest.UsageError(f"{error} Use --accept-less-isolation to go on with less.") from None
+    config.add_cleanup(launcher.close)
+    return functools.partial(WorkerSubmission, launcher), launcher.isolation
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -108,6 +129,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if not run.results:
         return
     score = config.stash[SCORE] = run.score()
+    run.close()
     json_report.write(score, config.stash[REPORT], config.getoption("--lang"))
     if score.score is None:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR

@@ -28,5 +28,6 @@ def check_of(function: Callable) -> Check:
     weight = marks["weight"].args[0] if "weight" in marks else 1
     name = function.__name__.removeprefix("test_")
     if function.__module__ in _HIDDEN:
-        return Check(f"hidden_{name}", _HIDDEN[function.__module__], todo, "hidden", weight)
+        tier = _HIDDEN[function.__module__]
+        return Check(f"hidden_{tier}_{name}", tier, todo, "hidden", weight)
     return Check(name, _PUBLIC[function.__module__], todo, "public", weight)

@@ -1,4 +1,4 @@
-"""The options of `pytest grader`.
+"""The options and marks of `pytest grader`.
 
 A plug-in of its own, named in pyproject.toml: pytest must know the options before it looks for conftest
 files, or it takes the FILE of `--submission FILE` for a test path, and runs a conftest.py beside it.
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.judge.exercise import TODOS
 from grader.judge.text import LANGUAGES
 
 SUBMISSION = Path("student") / "attention.py"
@@ -22,5 +23,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--report-dir", metavar="DIR", default=None, help="where report.json goes (default: report)"
     )
-    group.addoption("--seed", type=int, default=0, help="seed of all inputs (default: 0)")
+    group.addoption("--seed", default=None, help="seed of all inputs (default: 0; official: a secret one)")
+    group.addoption("--isolated", action="store_true", help="run the submission in a locked-in process")
+    group.addoption("--official", action="store_true", help="add the hidden checks; implies --isolated")
+    group.addoption(
+        "--accept-less-isolation",
+        action="store_true",
+        help="let --official go on where this machine has no full sandbox; the report says what was in force",
+    )
     group.addoption("--lang", choices=LANGUAGES, default="en", help="language of the messages (default: en)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marks of the checks, for whoever imports them under pytest."""
+    for todo in TODOS:
+        config.addinivalue_line("markers", f"{todo.marker}: checks of TODO {todo.number} ({todo.name})")
+    config.addinivalue_line("markers", "weight(n): what a check counts within its tier (default: 1)")

@@ -1,5 +1,6 @@
 """One run of the checks on one submission: what pytest and every other way of grading share."""
 
+import contextlib
 import inspect
 import platform
 import sys
@@ -38,13 +39,16 @@ class Run:
     def __init__(
         self,
         path: str,
-        seed: int | str,
+        seed: str,
         open_submission: Callable[[Source], Submission] = LocalSubmission,
         official: bool = False,
+        isolation: str = "in-process",
+        problem: Text | None = None,
     ):
         self.path = path
         self.seed = seed
         self.official = official
+        self.isolation = isolation
         self.results: list[Result] = []
         self._exchanges: list[Exchange] = []
         self._started = time.monotonic()
@@ -53,12 +57,19 @@ class Run:
         self._refusal: StudentError | None = None  # why there is nothing to grade
         self._gate: StudentError | None = None  # why the gated tiers are closed
         try:
+            if problem:
+                raise SourceError(problem)
             self._source = read_source(path)
         except SourceError as error:
             self._refusal = StudentError("error", error.message, error.message.values.get("line"))
         else:
             self._submission = open_submission(self._source)
             self._gate = _gate(self._source)
+
+    def close(self) -> None:
+        """End the submission's worker, if it has one."""
+        if self._submission:
+            self._submission.close()
 
     def tools(self, check: Check) -> Tools:
         """Fresh tools for one check."""
@@ -110,7 +121,7 @@ class Run:
             path=self.path,
             sha256=self._source.sha256 if self._source else None,
             visibility="official" if self.official else "public",
-            isolation=self._submission.isolation if self._submission else "in-process",
+            isolation=self.isolation,
             expected=tuple(check for check, _ in manifest.checks(self.official)),
             results=with_mistakes(self.results, self._exchanges),
             environment={
@@ -129,10 +140,21 @@ def grade(
     seed: int | str = 0,
     open_submission: Callable[[Source], Submission] = LocalSubmission,
     official: bool = False,
+    isolation: str = "in-process",
+    problem: Text | None = None,
 ) -> Score:
-    """Run all checks on one file, without pytest: the same checks, the same score."""
-    run = Run(path, seed, open_submission, official)
-    for check, function in manifest.checks(official):
+    """Run all checks on one file, without pytest: the same checks, the same score.
+
+    isolation: what open_submission puts around it. problem: why there is nothing to grade, where that is
+    known before; every check is lost for that reason.
+    """
+    with contextlib.closing(Run(path, seed, open_submission, official, isolation, problem)) as run:
+        _run_all(run)
+        return run.score()
+
+
+def _run_all(run: Run) -> None:
+    for check, function in manifest.checks(run.official):
         tools = run.tools(check)
         error = None
         try:
@@ -140,7 +162,6 @@ def grade(
         except Exception as raised:
             error = raised
         run.note(check, function, tools, error)
-    return run.score()
 
 
 def _gate(source: Source) -> StudentError | None:

@@ -1,5 +1,6 @@
 """Makes the exercise from the solution: every solution region becomes "not filled in yet"."""
 
+import argparse
 import re
 from pathlib import Path
 
@@ -31,3 +32,14 @@ def stub_of(solution: str) -> str:
     if not regions or "SOLUTION" in stub:
         raise ValueError("the solution has no regions, or one that is not closed")
     return stub
+
+
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    """The command takes none."""
+
+
+def run(_: argparse.Namespace) -> int:
+    """The command: write the exercise anew."""
+    STUDENT.write_text(stub_of(SOLUTION.read_text(encoding="utf-8")), encoding="utf-8")
+    print(f"wrote {STUDENT.relative_to(ROOT)}")
+    return 0

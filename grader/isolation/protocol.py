@@ -1,12 +1,14 @@
 """Calls, answers and errors as frames, and back. Whatever comes from a worker is a claim to be checked."""
 
+from dataclasses import fields
+
 import torch
 from torch import Tensor
 
 from grader.isolation.tensors import MOST_TENSORS, Packer, unpack
 from grader.isolation.wire import WireError
-from grader.judge.call import Answer, Call, Module, StudentError
-from grader.judge.exercise import FUNCTIONS, PROJECTIONS
+from grader.judge.call import Answer, Argument, Call, Module, StudentError
+from grader.judge.exercise import FUNCTIONS
 from grader.judge.text import Text, printable, text
 
 Frame = tuple[dict, bytes]
@@ -87,11 +89,12 @@ def unpack_answer(header: dict, body: bytearray, call: Call) -> Answer:
     """What a worker claims to be the answer to a call. WireError unless it has the form of one."""
     tensors = unpack(header.get("tensors"), body)
     results = _pick_all(header.get("results"), tensors, FUNCTIONS[call.function][1])
-    if None in [None if result is None else 1 for result in results]:
+    if any(result is None for result in results):
         raise WireError("a result that is missing")
     gradients = header.get("parameter_gradients")
-    if type(gradients) is not dict or set(gradients) not in (set(), set(PROJECTIONS)):
-        raise WireError("not the parameters of the exercise")
+    asked = call.module.projections if call.module and call.upstream is not None else {}
+    if type(gradients) is not dict or set(gradients) != set(asked):
+        raise WireError("not the gradients that were asked for")
     ready_made = header.get("ready_made")
     if ready_made is not None:
         ready_made = _words(ready_made)
@@ -158,30 +161,26 @@ def cannot_travel(error: ValueError) -> StudentError:
     return StudentError("failed", text("seen.not_a_tensor", got=f"tensor: {error}"))
 
 
-def _pack_argument(arg: Tensor | int | torch.device | None, packer: Packer) -> dict | int | None:
+def _pack_argument(arg: Argument, packer: Packer) -> dict | int | None:
     if isinstance(arg, Tensor):
         return {"tensor": packer.add(arg)}
     return {"device": str(arg)} if isinstance(arg, torch.device) else arg
 
 
-def _unpack_argument(arg: dict | int | None, tensors: list[Tensor]) -> Tensor | int | torch.device | None:
+def _unpack_argument(arg: dict | int | None, tensors: list[Tensor]) -> Argument:
     if type(arg) is not dict:
         return arg
     return tensors[arg["tensor"]] if "tensor" in arg else torch.device(arg["device"])
 
 
 def _pack_module(module: Module, packer: Packer) -> dict:
-    return {
-        "handle": module.handle,
-        "d_model": module.d_model,
-        "n_heads": module.n_heads,
-        "projections": {name: packer.add(weight) for name, weight in module.projections.items()},
-    }
+    plain = {one.name: getattr(module, one.name) for one in fields(module)}
+    return plain | {"projections": {name: packer.add(weight) for name, weight in module.projections.items()}}
 
 
 def _unpack_module(module: dict, tensors: list[Tensor]) -> Module:
     projections = {name: tensors[index] for name, index in module["projections"].items()}
-    return Module(module["handle"], module["d_model"], module["n_heads"], projections)
+    return Module(**module | {"projections": projections})
 
 
 def _reference(tensor: Tensor | None, packer: Packer) -> int | None:

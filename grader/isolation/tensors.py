@@ -21,6 +21,12 @@ _DTYPES = {
         torch.bfloat16,
         torch.complex128,
         torch.complex64,
+        torch.complex32,
+        torch.float8_e4m3fn,
+        torch.float8_e4m3fnuz,
+        torch.float8_e5m2,
+        torch.float8_e5m2fnuz,
+        torch.float8_e8m0fnu,
         torch.int64,
         torch.int32,
         torch.int16,
@@ -45,10 +51,10 @@ class Packer:
         self._pieces: list[bytes] = []
 
     def add(self, tensor: Tensor) -> int:
-        """Take up a tensor, its layout included; the number it is known by. ValueError if it cannot travel."""
+        """Take up a tensor, with its layout; the number that it gets. ValueError if it cannot travel."""
         name = str(tensor.dtype).removeprefix("torch.")
-        if name not in _DTYPES or tensor.layout != torch.strided:
-            raise ValueError(f"{tensor.layout} {tensor.dtype}")
+        if name not in _DTYPES or tensor.layout != torch.strided or tensor.numel() > LARGEST_RESULT:
+            raise ValueError(f"{tensor.layout} {tensor.dtype} {tuple(tensor.shape)}")
         tensor = tensor.detach().resolve_conj().resolve_neg()
         description = {"dtype": name, "shape": list(tensor.shape)}
         if tensor.device.type == "meta":

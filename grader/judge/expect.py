@@ -149,7 +149,8 @@ class Expect:
 
 
 def _worst(error: Tensor) -> tuple[int, ...]:
-    return tuple(int(i) for i in torch.unravel_index(error.argmax(), error.shape))
+    # numpy's and not torch's, which imports sympy: half a second and 30 MB
+    return tuple(int(i) for i in np.unravel_index(int(error.argmax()), error.shape))
 
 
 def _first(bad: Tensor) -> tuple[int, ...]:

@@ -236,7 +236,7 @@ def _fitted(entry: Mistake, exchanges: list[Exchange]) -> tuple:
         if answer and entry.function == call.function:
             try:
                 value = entry.fit(_formula(Formula, call), call, answer.results[0].double())
-            except (RuntimeError, IndexError, ValueError, TypeError):  # an answer of another shape
+            except (RuntimeError, ArithmeticError, IndexError, ValueError, TypeError):  # another shape
                 continue
             if value is not None:
                 return (value,)
@@ -292,7 +292,7 @@ def _leaf(tensor: Tensor) -> Tensor:
 
 
 def _gradients(result: Tensor, upstream: Tensor, args: list, formula: Formula) -> list[Tensor | None]:
-    result.backward(upstream.double())
+    (result * upstream.double()).sum().backward()  # not backward(upstream): that would import sympy
     of_args = [arg.grad if isinstance(arg, Tensor) else None for arg in args]
     return [*of_args, *(weight.grad for weight in formula.projections.values())]
 

@@ -17,13 +17,15 @@ class Submission(Protocol):
     """Anything that answers calls: LocalSubmission in this process, a worker behind a wire."""
 
     source: Source
-    isolation: str  # "in-process", "process" or "sandbox"
 
     def answer(self, call: Call) -> Answer:
         """The answer to one call. StudentError if there is none."""
 
     def parameters(self, module: Module) -> dict[str, Tensor]:
         """The distinct parameters of a MultiHeadAttention by name. StudentError as above."""
+
+    def close(self) -> object:
+        """Let go of everything that it holds."""
 
 
 @dataclass(frozen=True)

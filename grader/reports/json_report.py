@@ -1,13 +1,12 @@
 """report.json: the fields that other programs read (DESIGN of the report, schema 1)."""
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
 from grader.judge.diagnosis import Diagnosis, diagnose
 from grader.judge.score import MAX_SCORE, SCHEMA, Result, Score
 from grader.judge.text import printable
+from grader.reports.files import write_json
 
 
 def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
@@ -39,14 +38,8 @@ def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
 
 
 def write(score: Score, file: Path, lang: str) -> None:
-    """Write the report in one step: a reader finds the old one or the new one, never half of it."""
-    text = json.dumps(as_dict(score, lang), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")  # not mkstemp, which hides it from others
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, file)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write the report in one step."""
+    write_json(as_dict(score, lang), file)
 
 
 def _check(result: Result, lang: str) -> dict[str, Any]:

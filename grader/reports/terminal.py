@@ -17,15 +17,15 @@ _WIDTH = 80
 LEAK = 1e-12  # as in the checks of tier 2
 
 
-def show(score: Score, console: Console, lang: str, report: str | None = None) -> None:
-    """Print the report; `report` is where the file went."""
+def show(score: Score, console: Console, lang: str, report: str | None = None, focus: int = 0) -> None:
+    """Print the report; `report` is where the file went, `focus` the thing to fix that is shown whole."""
     console.width = min(console.width, _WIDTH)
     console.print(_tiers(score, lang))
     console.print(_todos(score, lang))
     diagnoses = diagnose(score)
     if diagnoses:
-        console.print(_first(diagnoses[0], score, lang))
-        for diagnosis in diagnoses[1:]:
+        console.print(_first(diagnoses[focus], score, lang))
+        for diagnosis in diagnoses[:focus] + diagnoses[focus + 1 :]:
             console.print(_also(diagnosis, score, lang))
     for line in _notes(score, lang, report):
         console.print(line)
@@ -135,7 +135,7 @@ def _notes(score: Score, lang: str, report: str | None) -> list[Text]:
             Text(_say("partial", lang, ran=len(score.results), total=len(score.expected)), style="bold")
         )
     elif score.score == MAX_SCORE:
-        notes.append(Text(_say("all_passed", lang), style="bold green"))
+        notes.append(Text(_say(f"all_passed_{score.visibility}", lang), style="bold green"))
     if any(
         result.outcome == "passed" and result.check.tier == "equivalence-1e-16" for result in score.results
     ):

@@ -1,0 +1,66 @@
+"""Finds the submissions of a class in a folder, as nbgrader collects them or as flat files."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = "attention.py"
+# letters and digits of any script, and what login names and e-mail addresses have; no leading dot
+_NAME = re.compile(r"\w[\w.@+ -]{0,99}", re.UNICODE)
+
+
+class ClassError(Exception):
+    """The class cannot be graded as asked; str() says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One student's submission: the file to grade, or several of which none can be chosen, or none."""
+
+    student: str
+    files: tuple[Path, ...]
+
+
+def find_submissions(folder: Path) -> tuple[list[Entry], list[str]]:
+    """-> the entries by name, and what was passed over, each with the reason. ClassError without a folder.
+
+    <student>.py, or <student>/[<assignment>/][student/]attention.py. Links are not followed.
+    """
+    if not folder.is_dir():
+        raise ClassError(f"{folder} is not a folder. Name the folder that holds the submissions.")
+    entries: dict[str, Entry] = {}
+    passed_over = []
+    for item in sorted(os.scandir(folder), key=lambda item: item.name):
+        if item.name.startswith(".") or item.name == "__pycache__":
+            continue
+        is_folder = item.is_dir(follow_symlinks=False)
+        if not is_folder and not item.name.endswith(".py"):
+            passed_over.append(f"{item.name!r}: neither a folder nor a .py file")
+            continue
+        student = item.name if is_folder else item.name.removesuffix(".py")
+        if not _NAME.fullmatch(student) or student.endswith((" ", ".")):
+            passed_over.append(f"{student!r}: not a name for a student; rename it")
+            continue
+        files = _in_folder(Path(item.path)) if is_folder else (Path(item.path),)
+        if student.casefold() in {name.casefold() for name in entries}:  # one folder on many file systems
+            passed_over.append(f"{student!r}: there is another submission of that name; rename one")
+            continue
+        entries[student] = Entry(student, files)
+    if not entries and not passed_over:
+        raise ClassError(f"{folder} holds no submissions: neither <student>.py nor <student>/.../{FILE}.")
+    return list(entries.values()), passed_over
+
+
+def _in_folder(folder: Path) -> tuple[Path, ...]:
+    return tuple(path for path in _candidates(folder) if os.path.lexists(path))
+
+
+def _candidates(folder: Path) -> list[Path]:
+    inner = sorted(
+        Path(item.path)
+        for item in os.scandir(folder)
+        if item.is_dir(follow_symlinks=False) and not item.name.startswith(".")
+    )
+    places = [folder, *inner, *(path / "student" for path in inner if path.name != "student")]
+    return [place / FILE for place in places if not place.is_symlink()]

@@ -1,0 +1,184 @@
+"""The launcher's process: loads torch once, in one thread, and forks a locked worker for each submission.
+
+It runs no student code, reads nothing that a worker has written, and knows no secret: it is started before
+there is one, with an empty environment.
+"""
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from grader.isolation import lockdown, namespaces, paths, privileges, rlimits
+from grader.isolation.limits import Limits
+from grader.isolation.lockdown import Layers, Plan
+from grader.isolation.syscalls import prctl
+from grader.isolation.wire import Channel
+
+_PR_SET_CHILD_SUBREAPER = 36
+_CHANNEL = 3  # the descriptor of a worker's channel
+
+
+def main(control: int) -> None:
+    """Serve the judge at the other end of `control` until it is gone."""
+    channel = Channel(control)
+    config, _ = channel.receive()
+    os.umask(0o022)
+    plan = Plan(Limits(**config["limits"]), frozenset(config["without"]), Layers(), os.geteuid() == 0)
+    _enter_namespaces(plan, control)
+    sys.path += [path for path in config["path"] if path not in sys.path]
+    serve_calls = _load_torch()
+    pid = int(os.readlink("/proc/self")) if sys.platform == "linux" else os.getpid()
+    plan.user = privileges.stranger(pid * 64)
+    _prepare(plan, config["path"])
+    Forkserver(control, plan, pid, serve_calls).serve()
+
+
+def _enter_namespaces(plan: Plan, control: int) -> None:
+    """Go on in a child that is number 1 among its processes: when it ends, the kernel ends its workers."""
+    plan.layers.attempt(lockdown.NAMESPACES, plan.without, namespaces.enter)
+    if lockdown.NAMESPACES not in plan.layers.in_force:
+        with contextlib.suppress(OSError):
+            prctl("subreaper", _PR_SET_CHILD_SUBREAPER, 1)  # orphans come to us, to be killed
+        return
+    inside = os.fork()
+    if inside:
+        os.close(control)  # so that the judge sees when the child is gone
+        os._exit(os.waitstatus_to_exitcode(os.waitpid(inside, 0)[1]) & 0xFF)
+    privileges.die_with_parent()
+    plan.children = namespaces.ForChildren()
+
+
+def _load_torch() -> Callable[[Channel], None]:
+    """Load all that workers need; what a worker does."""
+    # a pool of threads would not survive fork, and torch.compile would find no compiler in a worker
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TORCH_COMPILE_DISABLE"):
+        os.environ[name] = "1"
+    from grader.isolation import preload, worker
+
+    preload.warm_up()
+    os.environ.clear()
+    return worker.serve
+
+
+def _prepare(plan: Plan, packages: list[str]) -> None:
+    """All that needs doing only once for all workers."""
+    repository = Path(__file__).resolve().parents[2]
+    plan.mapped = rlimits.mapped_memory()
+    plan.readable = paths.needed(packages, repository)
+    if lockdown.NAMESPACES not in plan.layers.in_force and not plan.root:
+        plan.other_tasks = rlimits.tasks_of_user()
+    lockdown.share(plan)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    gc.collect()
+    gc.freeze()  # a collection in a worker need not copy the memory that it shares with us
+
+
+class Forkserver:
+    """Does what the judge asks for, one thing after another."""
+
+    def __init__(self, control: int, plan: Plan, pid: int, serve_calls: Callable[[Channel], None]):
+        self._socket = socket.socket(fileno=control)
+        self._channel = Channel(control)
+        self._plan = plan
+        self._serve_calls = serve_calls
+        self._pid = pid  # as the judge knows this process
+        self._folders: dict[int, str] = {}  # of the workers that live
+        self._forked = 0
+
+    def serve(self) -> None:
+        """Until the judge is gone; then nothing that was started here is left."""
+        do = {"fork": self._fork, "kill": self._kill}
+        try:
+            self._channel.send({"pid": self._pid})
+            while True:
+                header, _ = self._channel.receive()
+                self._channel.send(do[header["do"]](header))
+        except EOFError:
+            pass
+        finally:
+            for pid in list(self._folders):
+                self._kill({"pid": pid})
+
+    def _fork(self, _: dict) -> dict:
+        select.select([self._socket], [], [])
+        _, descriptors, *_ = socket.recv_fds(self._socket, 1, 2)
+        self._forked += 1
+        self._plan.user = privileges.stranger(self._pid * 64 + self._forked)
+        folder = self._plan.folder()
+        with self._plan.children or contextlib.nullcontext():
+            pid = os.fork()
+            if not pid:
+                self._work(*descriptors, folder)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._folders[pid] = folder
+        return {"pid": pid}
+
+    def _work(self, channel: int, output: int, folder: str) -> NoReturn:
+        """In the child: become a worker, and never come back."""
+        try:
+            os.setsid()
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            os.dup2(channel, _CHANNEL)
+            self._socket.detach()  # its number is about to be another file's
+            os.closerange(_CHANNEL + 1, 1 << 16)
+            layers = lockdown.lock(self._plan, folder)
+            lockdown.clean_process(folder)
+            channel = Channel(_CHANNEL)
+            isolation = lockdown.isolation(layers, self._plan.root)
+            channel.send({"isolation": isolation, "layers": layers.in_force, "missing": layers.missing})
+            self._serve_calls(channel)
+        except EOFError:
+            pass  # the judge is gone
+        except BaseException:
+            traceback.print_exc()
+            sys.stderr.flush()
+        finally:
+            os._exit(70)
+
+    def _kill(self, header: dict) -> dict:
+        pid = header["pid"]
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        if not self._plan.children:
+            _kill_orphans(set(self._folders))
+        lockdown.remove(self._folders.pop(pid))
+        code = os.waitstatus_to_exitcode(status)
+        return {"how": f"exit {code}" if code >= 0 else signal.Signals(-code).name}
+
+
+def _kill_orphans(workers: set[int]) -> None:
+    """Kill the processes that a dead worker has left to us, and those that these leave in turn."""
+    for _ in range(100):
+        orphans = _children() - workers
+        if not orphans:
+            return
+        for pid in orphans:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in orphans:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def _children() -> set[int]:
+    """The children of this process; none where /proc does not tell."""
+    found = set()
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parent = file.read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid():
+                found.add(int(file.parent.name))
+    return found

@@ -1,0 +1,240 @@
+"""The judge's side of the launcher: a clean process that has torch loaded and forks workers."""
+
+import contextlib
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Collection
+from dataclasses import asdict
+from pathlib import Path
+
+from grader.isolation.limits import Limits
+from grader.isolation.output import Output
+from grader.isolation.wire import Channel, WireError
+
+_BOOT = Path(__file__).with_name("boot.py")
+_START_S = 120.0  # a cold import of torch on a busy machine
+_FORK_S = 20.0
+
+
+class IsolationError(Exception):
+    """Submissions cannot be isolated as they should be. Never a student's fault."""
+
+
+class Worker:
+    """A process that runs one submission; dead when it is closed, with all that it has started."""
+
+    def __init__(self, launcher: "Launcher", pid: int, sock: socket.socket, output_fd: int, output: Output):
+        self._launcher = launcher
+        self._pid = pid
+        self._socket = sock
+        self._output_fd = output_fd
+        self._output = output
+        self.channel = Channel(sock.fileno())
+        self.channel.read_aside(output_fd, lambda: output.read(output_fd))
+
+    def close(self) -> str:
+        """Kill it, and say how it ended: "exit 3", "SIGSEGV", or "SIGKILL" if it was alive."""
+        try:
+            return self._launcher.kill(self._pid)
+        finally:
+            self._output.drain(self._output_fd)
+            self._socket.close()
+            os.close(self._output_fd)
+
+    def drain(self) -> None:
+        """Take up what has been printed so far."""
+        self._output.drain(self._output_fd)
+
+
+class Launcher:
+    """Forks workers for submissions. Start it before the judge holds any secret.
+
+    require: "sandbox" to accept nothing less. limits: of each submission. without: layers to leave out, to
+    see what the others hold. wait: False to return at once, while the launcher still loads torch; then
+    the first use of it waits, and raises IsolationError if it must.
+    """
+
+    def __init__(
+        self,
+        require: str | None = None,
+        limits: Limits | None = None,
+        without: Collection[str] = (),
+        wait: bool = True,
+    ):
+        if not hasattr(os, "fork"):
+            raise IsolationError(
+                "Isolated grading needs a system that can fork: Linux, or macOS with less isolation. "
+                "On Windows, use WSL 2."
+            )
+        self.limits = limits or Limits()
+        self._require = require
+        self._ready = self._closed = False
+        self._clean: dict[str, int] | None = None
+        self._live: set[int] = set()
+        self._socket, theirs = socket.socketpair()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in close()
+        with theirs:
+            # an environment from before the judge has any secret, and no descriptor but one
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-B", _BOOT, str(theirs.fileno())],
+                env={},
+                cwd="/",
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                start_new_session=True,
+            )
+        self._control = Channel(self._socket.fileno())
+        self._started = time.monotonic()
+        self._tell({"limits": asdict(self.limits), "without": sorted(without), "path": _where_torch_is()})
+        if wait:
+            self.wait()
+
+    def __enter__(self) -> "Launcher":
+        self.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def isolation(self) -> str:
+        """What is in force: "sandbox" or "process"."""
+        self.wait()
+        return self._isolation
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers in force."""
+        self.wait()
+        return self._layers
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The layers that are not in force, and why."""
+        self.wait()
+        return self._missing
+
+    def wait(self) -> None:
+        """Until workers can be forked. IsolationError if they cannot, or not as was required."""
+        if self._ready:
+            return
+        self._pid = self._hear(self._started + _START_S)["pid"]
+        self._ready = True
+        output = Output()
+        worker, ready = self._fork(output)  # it sees no submission: only to know how it is locked in
+        self._isolation, self._layers, self._missing = (
+            ready["isolation"],
+            tuple(ready["layers"]),
+            ready["missing"],
+        )
+        worker.close()
+        self._clean = self._state()
+        if self._require == "sandbox" and self._isolation != "sandbox":
+            self.close()
+            reasons = "; ".join(f"{layer} ({reason})" for layer, reason in self._missing.items())
+            raise IsolationError(f"This machine has no sandbox for submissions. It lacks: {reasons}.")
+
+    def fork(self, output: Output) -> Worker:
+        """A fresh, locked worker that has seen no submission yet; its prints go to `output`."""
+        self.wait()
+        worker, ready = self._fork(output)
+        if tuple(ready["layers"]) != self._layers:
+            worker.close()
+            raise IsolationError(f"A worker started with less isolation. It lacks: {ready['missing']}.")
+        return worker
+
+    def _fork(self, output: Output) -> tuple[Worker, dict]:
+        ours, theirs = socket.socketpair()
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        with theirs:
+            self._tell({"do": "fork"})
+            try:
+                socket.send_fds(self._socket, [b"!"], [theirs.fileno(), writing])
+            except OSError as error:
+                raise self._died() from error
+            finally:
+                os.close(writing)
+        pid = self._hear()["pid"]
+        self._live.add(pid)
+        worker = Worker(self, pid, ours, reading, output)
+        try:
+            return worker, worker.channel.receive(time.monotonic() + _FORK_S)[0]
+        except (EOFError, TimeoutError, WireError) as error:
+            how = worker.close()
+            raise IsolationError(f"A worker did not start ({how}): {output.text()}") from error
+
+    def kill(self, pid: int) -> str:
+        """Kill a worker and everything that it started; how it ended."""
+        if self._closed:
+            return "SIGKILL"  # with the launcher
+        self._live.discard(pid)
+        self._tell({"do": "kill", "pid": pid})
+        how = self._hear()["how"]
+        self.check()
+        return how
+
+    def check(self) -> None:
+        """IsolationError if a submission has left a trace in the launcher."""
+        if self._clean is None:
+            return
+        now = self._state()
+        if now != self._clean:
+            self.close()
+            raise IsolationError(f"The launcher is no longer clean: {now}, and was {self._clean}.")
+
+    def close(self) -> None:
+        """Stop the launcher and all its workers."""
+        if self._closed:
+            return
+        self._closed = True
+        self._socket.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def _state(self) -> dict[str, int]:
+        """Threads, open files and children of the launcher, without its workers; empty where nobody tells."""
+        process = Path("/proc") / str(self._pid)
+        try:
+            children = (process / "task" / str(self._pid) / "children").read_text().split()
+            threads, files = (len(os.listdir(process / name)) for name in ("task", "fd"))
+        except OSError:
+            return {}
+        return {"threads": threads, "files": files, "children": len(children) - len(self._live)}
+
+    def _tell(self, header: dict) -> None:
+        try:
+            self._control.send(header, deadline=time.monotonic() + _FORK_S)
+        except (EOFError, OSError) as error:
+            raise self._died() from error
+
+    def _hear(self, deadline: float | None = None) -> dict:
+        try:
+            return self._control.receive(deadline or time.monotonic() + _FORK_S)[0]
+        except (EOFError, TimeoutError, WireError) as error:
+            raise self._died() from error
+
+    def _died(self) -> IsolationError:
+        self._process.kill()
+        self._process.wait()
+        with contextlib.suppress(ValueError, OSError):
+            self._errors.seek(0)
+            words = self._errors.read()[-2000:].decode("utf-8", "replace")
+        return IsolationError(f"The launcher of isolated workers died: {words.strip() or 'no reason given'}")
+
+
+def _where_torch_is() -> list[str]:
+    """Where this interpreter finds torch, for a launcher that sees no PYTHONPATH and no user's packages."""
+    spec = importlib.util.find_spec("torch")
+    return [str(Path(spec.origin).parents[1])] if spec and spec.origin else []

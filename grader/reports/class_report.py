@@ -1,0 +1,92 @@
+"""class.json and class.csv: a class at a glance, from the reports of its students."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+COLUMNS = (
+    "student",
+    "score",
+    "max_score",
+    "shape",
+    "causality",
+    "equivalence-1e-6",
+    "equivalence-1e-16",
+    "gradient-flow",
+    "status",
+    "mistakes",
+    "message",
+    "isolation",
+    "sha256",
+)
+NEEDS_HUMAN = ("forbidden", "timeout", "crashed", "grader_error")
+
+
+def row_of(student: str, report: dict[str, Any]) -> dict[str, Any]:
+    """What a class keeps of one report."""
+    if "checks" not in report:  # our fault, and no verdict
+        return {"student": student, "score": None, "status": "grader_error", "message": report.get("problem")}
+    outcomes = Counter(check["outcome"] for check in report["checks"])
+    lost = [check for check in report["checks"] if check["outcome"] != "passed"]
+    return {
+        "student": student,
+        "score": report["score"],
+        "max_score": report["max_score"],
+        "tiers": {tier["id"]: tier["score"] for tier in report["tiers"]},
+        "outcomes": dict(sorted(outcomes.items())),
+        "status": _status(report, outcomes),
+        "mistakes": [found["mistake"] for found in report["diagnoses"] if found["mistake"]],
+        "message": lost[0]["message"] if lost else None,
+        "lost": [check["id"] for check in lost],
+        "isolation": report["isolation"],
+        "sha256": report["submission"]["sha256"],
+    }
+
+
+def _status(report: dict[str, Any], outcomes: Counter) -> str:
+    if report["submission"]["sha256"] is None:
+        return "unreadable"
+    return next((outcome for outcome in reversed(NEEDS_HUMAN) if outcomes[outcome]), "graded")
+
+
+def as_dict(rows: Iterable[dict[str, Any]], passed_over: list[str], seed: str) -> dict[str, Any]:
+    """class.json: students, how often each check was lost, the most frequent mistakes."""
+    rows = list(rows)
+    scores = sorted(row["score"] for row in rows if row["score"] is not None)
+    return {
+        "schema": 1,
+        "seed": seed,
+        "graded": len(scores),
+        "mean": round(sum(scores) / len(scores), 2) if scores else None,
+        "median": scores[len(scores) // 2] if scores else None,
+        "lost_checks": _counts(check for row in rows for check in row.get("lost", ())),
+        "mistakes": _counts(mistake for row in rows for mistake in row.get("mistakes", ())),
+        "needs_human": [row["student"] for row in rows if row["status"] != "graded"],
+        "passed_over": passed_over,
+        "students": rows,
+    }
+
+
+def as_csv(rows: Iterable[dict[str, Any]]) -> str:
+    """class.csv: a line for each student."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        cells = row | row.get("tiers", {}) | {"mistakes": " ".join(row.get("mistakes", ()))}
+        writer.writerow([_cell(cells.get(column)) for column in COLUMNS])
+    return stream.getvalue()
+
+
+def _counts(items: Iterable[str]) -> dict[str, int]:
+    counted = Counter(items)
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _cell(value: Any) -> Any:
+    """A spreadsheet takes a text that begins like a formula for one: an apostrophe keeps it a text."""
+    if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    return value
