@@ -65,7 +65,7 @@ def _isolated(config: pytest.Config, official: bool) -> tuple[Callable[[Source],
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave the hidden checks out of a public run."""
-    is_hidden = collection_path == Path(__file__).parent / "hidden"
+    is_hidden = collection_path.resolve() == Path(__file__).resolve().parent / "hidden"
     return True if is_hidden and not config.stash[RUN].official else None
 
 

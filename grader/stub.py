@@ -21,6 +21,8 @@ def stub_of(solution: str) -> str:
     """The text of the exercise. ValueError if a region has no TODO above it, or if no region is there."""
 
     def raise_instead(region: re.Match) -> str:
+        if region.group().count("### BEGIN SOLUTION") > 1:
+            raise ValueError("a solution region is not closed before the next one begins")
         numbers = _TODO.findall(solution[: region.start()])
         if not numbers:
             raise ValueError("a solution region has no TODO comment above it")

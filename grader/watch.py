@@ -153,8 +153,12 @@ def _keys() -> Iterator[Iterator[str]]:
     tty.setcbreak(descriptor)
 
     def key() -> str:
-        ready, _, _ = select.select([descriptor], [], [], POLL_S)
-        return os.read(descriptor, 1).decode("ascii", "replace").lower() if ready else ""
+        if not select.select([descriptor], [], [], POLL_S)[0]:
+            return ""
+        try:
+            return os.read(descriptor, 1).decode("ascii", "replace").lower() or QUIT
+        except OSError:
+            return QUIT  # the terminal is gone
 
     try:
         yield iter(key, None)

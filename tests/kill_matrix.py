@@ -71,7 +71,8 @@ def judge(case: Case, seed: int = 0, official: bool = False) -> Verdict:
     with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
         file = Path(folder) / "attention.py"
         file.write_text(source_of(case), encoding="utf-8")
-        score = grade(str(file), seed, official=official)
+        # the device is the one property that is judged by hidden checks alone
+        score = grade(str(file), seed, official=official or case.shown_by == "device")
     return _verdict(case, seed, score)
 
 

@@ -20,6 +20,7 @@ class Entry:
 
     student: str
     files: tuple[Path, ...]
+    base: Path = Path()  # of files that are named from there, so that reports do not tell where they lie
 
 
 def find_submissions(folder: Path) -> tuple[list[Entry], list[str]]:

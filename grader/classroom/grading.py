@@ -1,5 +1,6 @@
 """Grades the submissions of a class side by side: each judge process has a launcher of its own."""
 
+import contextlib
 import functools
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 from grader.classroom.collect import ClassError, Entry
 from grader.classroom.results import Results, key_of
 
-_TRIES = 3  # of a submission whose judge process died, before it is called our fault
+TRIES = 3  # of a submission whose judge process died, before it is called our fault
 _launcher = None
 _refusal: str | None = None  # why this process cannot grade
 
@@ -23,12 +24,12 @@ def grade_class(
 
     require: "sandbox" to accept no less. ClassError if submissions cannot be isolated like that.
     """
-    work = functools.partial(_grade, folder=results.folder, seed=results.seed, lang=lang)
+    work = functools.partial(grade_entry, folder=results.folder, seed=results.seed, lang=lang)
     tries: Counter[str] = Counter()
     left = entries
     while left:
         broken = []
-        with ProcessPoolExecutor(jobs, get_context("spawn"), _start, (require,)) as pool:
+        with ProcessPoolExecutor(jobs, get_context("spawn"), start_judge, (require,)) as pool:
             futures = {pool.submit(work, entry): entry for entry in left}
             for future in as_completed(futures):
                 entry = futures.pop(future)
@@ -40,13 +41,13 @@ def grade_class(
                     pool.shutdown(cancel_futures=True)
                     raise
         tries.update(entry.student for entry in broken)
-        left = [entry for entry in broken if tries[entry.student] < _TRIES]
+        left = [entry for entry in broken if tries[entry.student] < TRIES]
         for entry in broken:
-            if tries[entry.student] >= _TRIES:
+            if tries[entry.student] >= TRIES:
                 yield entry, "the judge's process died, three times"
 
 
-def _start(require: str | None) -> None:
+def start_judge(require: str | None) -> None:
     """Once in each judge process, before it knows a seed."""
     global _launcher, _refusal
     import torch
@@ -60,12 +61,13 @@ def _start(require: str | None) -> None:
         _refusal = str(error)
 
 
-def _grade(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
+def grade_entry(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
     """Grade one submission and write its report, unless that is done. -> what went wrong with us."""
     if _refusal:
         raise ClassError(_refusal)
     try:
-        _write_report(entry, Results(folder, seed), lang)
+        with contextlib.chdir(entry.base):
+            _write_report(entry, Results(folder, seed), lang)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None

@@ -16,6 +16,16 @@ def test_causal_mask_of_any_length(student, draw, expect):
 
 
 @pytest.mark.mask
+def test_causal_mask_is_made_on_the_device(student, expect):
+    """The mask must be where the scores are. "meta" is a device without memory, which every machine has.
+
+    Hidden for its price alone: torch loads its compiler for it, a second that no student should wait.
+    """
+    mask = student.causal_mask(4, torch.device("meta"))
+    expect.that(mask.device.type == "meta", "device", actual=mask.device.type, expected="meta")
+
+
+@pytest.mark.mask
 def test_weights_at_other_sizes(student, draw, expect):
     """Any number of queries and keys, with any leading dimensions."""
     leading = draw.leading()

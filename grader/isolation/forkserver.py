@@ -19,6 +19,7 @@ from typing import NoReturn
 from grader.isolation import lockdown, namespaces, paths, privileges, rlimits
 from grader.isolation.limits import Limits
 from grader.isolation.lockdown import Layers, Plan
+from grader.isolation.removal import remove
 from grader.isolation.syscalls import prctl
 from grader.isolation.wire import Channel
 
@@ -31,7 +32,13 @@ def main(control: int) -> None:
     channel = Channel(control)
     config, _ = channel.receive()
     os.umask(0o022)
-    plan = Plan(Limits(**config["limits"]), frozenset(config["without"]), Layers(), os.geteuid() == 0)
+    plan = Plan(
+        limits=Limits(**config["limits"]),
+        without=frozenset(config["without"]),
+        layers=Layers(),
+        root=os.geteuid() == 0,
+        folders=config["folders"],
+    )
     _enter_namespaces(plan, control)
     sys.path += [path for path in config["path"] if path not in sys.path]
     serve_calls = _load_torch()
@@ -43,7 +50,7 @@ def main(control: int) -> None:
 
 def _enter_namespaces(plan: Plan, control: int) -> None:
     """Go on in a child that is number 1 among its processes: when it ends, the kernel ends its workers."""
-    plan.layers.attempt(lockdown.NAMESPACES, plan.without, namespaces.enter)
+    lockdown.enter_namespaces(plan)
     if lockdown.NAMESPACES not in plan.layers.in_force:
         with contextlib.suppress(OSError):
             prctl("subreaper", _PR_SET_CHILD_SUBREAPER, 1)  # orphans come to us, to be killed
@@ -154,7 +161,9 @@ class Forkserver:
         _, status = os.waitpid(pid, 0)
         if not self._plan.children:
             _kill_orphans(set(self._folders))
-        lockdown.remove(self._folders.pop(pid))
+        folder = self._folders.pop(pid)
+        if lockdown.ROOT not in self._plan.layers.in_force:  # else it went with its mount
+            remove(folder)
         code = os.waitstatus_to_exitcode(status)
         return {"how": f"exit {code}" if code >= 0 else signal.Signals(-code).name}
 

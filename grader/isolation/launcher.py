@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader.isolation.limits import Limits
 from grader.isolation.output import Output
+from grader.isolation.removal import remove
 from grader.isolation.wire import Channel, WireError
 
 _BOOT = Path(__file__).with_name("boot.py")
@@ -77,6 +78,10 @@ class Launcher:
         self._clean: dict[str, int] | None = None
         self._live: set[int] = set()
         self._socket, theirs = socket.socketpair()
+        self._folders = tempfile.mkdtemp(
+            prefix="attention-"
+        )  # of workers that have no file system of their own
+        os.chmod(self._folders, 0o711)  # workers of another user pass through
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in close()
         with theirs:
             # an environment from before the judge has any secret, and no descriptor but one
@@ -92,7 +97,14 @@ class Launcher:
             )
         self._control = Channel(self._socket.fileno())
         self._started = time.monotonic()
-        self._tell({"limits": asdict(self.limits), "without": sorted(without), "path": _where_torch_is()})
+        self._tell(
+            {
+                "limits": asdict(self.limits),
+                "without": sorted(without),
+                "path": _where_torch_is(),
+                "folders": self._folders,
+            }
+        )
         if wait:
             self.wait()
 
@@ -202,6 +214,7 @@ class Launcher:
             self._process.kill()
             self._process.wait()
         self._errors.close()
+        remove(self._folders)
 
     def _state(self) -> dict[str, int]:
         """Threads, open files and children of the launcher, without its workers; empty where nobody tells."""

@@ -4,17 +4,16 @@ Each layer alone stops most of what is known, and they are kept apart so that a 
 them still has the others. What makes a sandbox of them is in `isolation`.
 """
 
-import contextlib
 import os
 import signal
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from grader.isolation import landlock, namespaces, privileges, rlimits, seccomp
-from grader.isolation.limits import Limits
+from grader.isolation.limits import MIB, Limits
+from grader.isolation.trial import try_in_a_child
 
 LIMITS = "limits"
 NAMESPACES = "namespaces"
@@ -63,6 +62,7 @@ class Plan:
     without: frozenset[str]
     layers: Layers  # those that the launcher itself is in, and its workers with it
     root: bool
+    folders: str  # where workers' folders go, if they are on disk
     readable: list[str] = field(default_factory=list)
     mapped: int | None = None
     other_tasks: int | None = 0
@@ -77,10 +77,21 @@ class Plan:
         """A folder for one worker."""
         if ROOT in self.layers.in_force:
             return _EMPTY  # each worker mounts its own there
-        path = tempfile.mkdtemp(prefix="attention-")
+        path = tempfile.mkdtemp(dir=self.folders)
         if self.changes_user():
             os.chown(path, self.user, self.user)
         return path
+
+
+def enter_namespaces(plan: Plan) -> None:
+    """Enter namespaces that the launcher has with its workers, if that and theirs can be had."""
+    plan.layers.attempt(NAMESPACES, plan.without, _enter_safely)
+
+
+def _enter_safely() -> None:
+    # some systems let a process in, and then allow it nothing there
+    try_in_a_child(lambda: (namespaces.enter(), namespaces.separate("/tmp", MIB, None)))
+    namespaces.enter()
 
 
 def share(plan: Plan) -> None:
@@ -88,7 +99,7 @@ def share(plan: Plan) -> None:
     plan.layers.attempt(ROOT, plan.without, lambda: _take_root_safely(plan))
     if plan.root:
         trial = Layers()
-        trial.attempt(USER, plan.without, lambda: _try(lambda: _become_and_read(plan.user)))
+        trial.attempt(USER, plan.without, lambda: try_in_a_child(lambda: _become_and_read(plan.user)))
         plan.layers.missing |= trial.missing  # in force it is in the workers alone
 
 
@@ -96,7 +107,7 @@ def _take_root_safely(plan: Plan) -> None:
     if NAMESPACES not in plan.layers.in_force:
         raise OSError("needs namespaces")
     # half of it would be worse than none, so a child tries it first
-    _try(lambda: (namespaces.separate_mounts(), _take_root(plan)))
+    try_in_a_child(lambda: (namespaces.separate_mounts(), _take_root(plan)))
     _take_root(plan)
 
 
@@ -119,28 +130,6 @@ def _can_read() -> None:
             raise OSError(f"{file} cannot be read by a submission's user: {error.strerror}") from None
 
 
-def _try(action: Callable[[], object]) -> None:
-    """Do it in a child. OSError if it fails there."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if not pid:
-        words = b"it ended the process"
-        try:
-            action()
-            words = b""
-        except OSError as error:
-            words = (error.strerror or str(error)).encode()
-        finally:
-            os.write(writing, words)
-            os._exit(0)
-    os.close(writing)
-    with open(reading, "rb") as stream:
-        words = stream.read()
-    os.waitpid(pid, 0)
-    if words:
-        raise OSError(words.decode())
-
-
 def lock(plan: Plan, folder: str) -> Layers:
     """Lock this process in. Nothing of a submission may have run in it."""
     layers = plan.layers.copy()
@@ -156,8 +145,9 @@ def lock(plan: Plan, folder: str) -> Layers:
             layers.in_force.append(USER)
         privileges.forget_capabilities()
     privileges.die_with_parent()
+    privileges.stay_private()
     layers.attempt(PRIVILEGES, plan.without, privileges.no_new_privileges)
-    layers.attempt(LANDLOCK, plan.without, lambda: landlock.restrict(plan.readable, [folder]))
+    layers.attempt(LANDLOCK, plan.without, lambda: landlock.restrict(plan.readable, [folder, "/dev/null"]))
     layers.attempt(SECCOMP, plan.without, seccomp.restrict)
     _can_read()  # better now than in the middle of a submission
     return layers
@@ -176,29 +166,3 @@ def clean_process(folder: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     os.chdir(folder)
-
-
-def remove(folder: str) -> None:
-    """Remove a worker's folder, however deep and odd. It must be dead.
-
-    Flat and not recursive: folders within folders are moved to the top, so that no path grows long.
-    """
-    top, count = Path(folder), 0
-    if folder == _EMPTY:
-        return
-    with contextlib.suppress(OSError):
-        while entries := list(os.scandir(top)):
-            for entry in entries:
-                if not entry.is_dir(follow_symlinks=False):
-                    os.unlink(entry.path)
-                    continue
-                os.chmod(entry.path, 0o700)
-                for inner in list(os.scandir(entry.path)):
-                    if inner.is_dir(follow_symlinks=False):
-                        count += 1
-                        os.chmod(inner.path, 0o700)
-                        os.rename(inner.path, top / f".{count}.moved")
-                    else:
-                        os.unlink(inner.path)
-                os.rmdir(entry.path)
-        os.rmdir(top)

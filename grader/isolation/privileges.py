@@ -12,7 +12,7 @@ from grader.isolation.syscalls import call, prctl
 
 # Ids that systemd hands out to passing services, within the 65,536 that every container has.
 _FIRST, _COUNT = 61184, 4096
-_PDEATHSIG, _CAPBSET_DROP, _NO_NEW_PRIVS, _AMBIENT, _AMBIENT_CLEAR_ALL = 1, 24, 38, 47, 4
+_PDEATHSIG, _DUMPABLE, _CAPBSET_DROP, _NO_NEW_PRIVS, _AMBIENT, _AMBIENT_CLEAR_ALL = 1, 4, 24, 38, 47, 4
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
@@ -55,6 +55,12 @@ def die_with_parent() -> None:
     """Be killed when the process that forked this one ends. A change of user would undo it."""
     with contextlib.suppress(OSError):  # not Linux
         prctl("parent death signal", _PDEATHSIG, signal.SIGKILL)
+
+
+def stay_private() -> None:
+    """No dump of memory at a crash, which systemd would keep, and no look into it for others of this user."""
+    with contextlib.suppress(OSError):  # not Linux
+        prctl("dumpable", _DUMPABLE, 0)
 
 
 def no_new_privileges() -> None:

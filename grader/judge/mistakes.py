@@ -9,13 +9,14 @@ import importlib
 import math
 import pkgutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from grader.judge.call import Call
-from grader.judge.exercise import Todo, todo_of
+from grader.judge.exercise import PROJECTIONS, Todo, todo_of
 from grader.judge.score import Result
 from grader.judge.submission import Exchange
 from grader.judge.text import LANGUAGES, Text
@@ -24,6 +25,7 @@ SAME = 1e-5  # relative to the largest number; float32 inside is within 1e-6, ot
 ORDINARY = 100  # inputs up to this size must match; beyond it float32 and float64 part ways
 FINE = 5e-14  # in float64, for inputs up to MODERATE: different ways of writing the same are within 1e-14
 MODERATE = 10
+UNSTEADY = ("", "unsteady")  # the sign of a mistake that gives other answers to the same call
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,10 @@ def signed_mistake(
     signs: Iterable[tuple[str, str]],
     en: tuple[str, str, str],
     zh: tuple[str, str, str],
+    fit: Callable | None = None,
 ) -> None:
     """Enter a mistake that shows in a property, not in ordinary values. signs: (check id, key of seen)."""
-    _MISTAKES.append(Mistake(id, function, {"en": Words(*en), "zh": Words(*zh)}, signs=tuple(signs)))
+    _MISTAKES.append(Mistake(id, function, {"en": Words(*en), "zh": Words(*zh)}, fit=fit, signs=tuple(signs)))
 
 
 @functools.cache
@@ -168,32 +171,77 @@ def find(function: str, exchanges: Iterable[Exchange]) -> Mistake | None:
 
     For a whole function, mistakes of its parts count too: it may have been rewritten around them.
     """
-    calls = [e for e in exchanges if e.call.function == function]
+    calls = [e for e in exchanges if e.call.function == function and _has_weights(e.call)]
     known = [entry for entry in catalogue() if entry.alter]
     candidates = [entry for entry in known if entry.function == function]
     if todo_of(function) is None:
         candidates += [entry for entry in known if entry.function != function]
-    for seen, same in _views(calls):
-        found = next((entry for entry in candidates if _explains(entry, seen, same)), None)
+    for view in filter(None, map(_wrong_first, _views(calls))):
+        found = next((entry for entry in candidates if _explains(entry, view)), None)
         if found:
             return found
-    return None
+    return _unsteady(function, calls)
 
 
-def _views(calls: list[Exchange]) -> Iterable[tuple[list[Exchange], float]]:
-    """What a mistake has to explain, and how near: the first view in which one explains everything wins.
+def _unsteady(function: str, calls: list[Exchange]) -> Mistake | None:
+    """A mistake that shows in other answers to the same call; with a fit, only if it fits every answer."""
+    answered = [e for e in calls if e.answer and not e.call.module]
+    if not any(_same_call(a.call, b.call) and not _same_answer(a, b) for a, b in combinations(answered, 2)):
+        return None
+    known = [entry for entry in catalogue() if entry.function == function and UNSTEADY in entry.signs]
+    return next((entry for entry in known if all(_fitted(entry, [e]) for e in answered if entry.fit)), None)
 
-    Ordinary calls with those that raised, where the mistake has to raise too; ordinary calls alone; large
-    inputs too; and what shows in the last digits alone.
+
+def _same_call(one: Call, other: Call) -> bool:
+    return len(one.args) == len(other.args) and all(
+        a.shape == b.shape and torch.equal(a, b)
+        if isinstance(a, Tensor) and isinstance(b, Tensor)
+        else type(a) is type(b) and a == b
+        for a, b in zip(one.args, other.args, strict=True)
+    )
+
+
+def _same_answer(one: Exchange, other: Exchange) -> bool:
+    return _agree([*one.answer.results], [*other.answer.results], SAME)
+
+
+@dataclass(frozen=True)
+class View:
+    """What a mistake has to explain: these calls, as near as `same`, and their gradients if `gradients`.
+
+    A call without an answer is explained by a mistake that gives none either.
+    """
+
+    exchanges: list[Exchange]
+    same: float = SAME
+    gradients: bool = False
+
+
+def _views(calls: list[Exchange]) -> Iterable[View]:
+    """The first view in which a mistake explains everything counts.
+
+    Results of ordinary calls, with those that raised; without them; gradients too; large inputs; and what
+    shows in the last digits alone.
     """
     ordinary = [e for e in calls if _within(ORDINARY, e.call)]
     answered = [e for e in ordinary if e.answer]
     if len(answered) < len(ordinary):
-        yield ordinary, SAME
-    yield answered, SAME
-    double = [e for e in calls if e.answer and _dtype(e.call) == torch.float64]
-    yield answered + [e for e in double if not _within(ORDINARY, e.call)], SAME
-    yield [e for e in double if _within(MODERATE, e.call)], FINE
+        yield View(ordinary)
+    yield View(answered)
+    yield View(answered, gradients=True)
+    large = [e for e in calls if e.answer and not _within(ORDINARY, e.call)]
+    yield View(answered + [e for e in large if _dtype(e.call) == torch.float64])
+    yield View(answered + large)
+    fine = [e for e in answered if e.answer.results[0].dtype == torch.float64 == _dtype(e.call)]
+    yield View([e for e in fine if _within(MODERATE, e.call)], FINE)
+
+
+def _wrong_first(view: View) -> View | None:
+    """The view with what is wrong in front, which rules most mistakes out; None if nothing is, or all raised."""
+    wrong = [e for e in view.exchanges if not _explained(Formula, e, view, view.same)]
+    answered = any(e.answer for e in view.exchanges)
+    others = [e for e in view.exchanges if not any(e is one for one in wrong)]
+    return replace(view, exchanges=[*wrong, *others]) if wrong and answered else None
 
 
 def signed(function: str, result: Result) -> Mistake | None:
@@ -201,6 +249,12 @@ def signed(function: str, result: Result) -> Mistake | None:
     sign = (result.check.id, result.finding.seen.key.partition(".")[2])
     own = (entry for entry in catalogue() if entry.function == function)
     return next((entry for entry in own if sign in entry.signs), None)
+
+
+def _has_weights(call: Call) -> bool:
+    """Whether the judge knows the weights that the answer depends on."""
+    needed = {"forward": PROJECTIONS, "combine_heads": ("W_O",)}.get(call.function, ())
+    return not call.module or set(needed) <= set(call.module.projections)
 
 
 def _within(size: float, call: Call) -> bool:
@@ -215,10 +269,22 @@ def _numbers(call: Call) -> list[Tensor]:
     return [arg for arg in call.args if isinstance(arg, Tensor) and arg.is_floating_point()]
 
 
-def _explains(entry: Mistake, exchanges: list[Exchange], same: float) -> bool:
+def _explains(entry: Mistake, view: View) -> bool:
     return any(
-        _form_explains(altered, exchanges, entry.same or same, same) for altered in _forms(entry, exchanges)
+        all(_explained(altered, exchange, view, entry.same or view.same) for exchange in view.exchanges)
+        for altered in _forms(entry, view.exchanges)
     )
+
+
+def _explained(kind: type[Formula], exchange: Exchange, view: View, same: float) -> bool:
+    call, answer = exchange.call, exchange.answer
+    expected = _evaluate(kind, call, view.gradients or not answer)
+    if not answer:
+        return expected is None
+    answered = [*answer.results]
+    if view.gradients:
+        answered += [*answer.gradients, *answer.parameter_gradients.values()]
+    return _agree(expected, answered, same)
 
 
 def _forms(entry: Mistake, exchanges: list[Exchange]) -> Iterable[type[Formula]]:
@@ -243,24 +309,6 @@ def _fitted(entry: Mistake, exchanges: list[Exchange]) -> tuple:
     return ()
 
 
-def _form_explains(
-    altered: type[Formula], exchanges: list[Exchange], same: float, told_apart_from: float
-) -> bool:
-    told_apart = False
-    for exchange in exchanges:
-        answer, expected = exchange.answer, _evaluate(altered, exchange.call)
-        if not answer:
-            if expected is not None:
-                return False
-            continue
-        answered = [*answer.results, *answer.gradients, *answer.parameter_gradients.values()]
-        if not _agree(expected, answered, same):
-            return False
-        if not told_apart:
-            told_apart = not _agree(_evaluate(Formula, exchange.call), answered, told_apart_from)
-    return told_apart
-
-
 def _formula(kind: type[Formula], call: Call) -> Formula:
     module = call.module
     formula = kind()
@@ -271,20 +319,21 @@ def _formula(kind: type[Formula], call: Call) -> Formula:
     return formula
 
 
-def _evaluate(kind: type[Formula], call: Call) -> list[Tensor | None] | None:
-    """Results and gradients of a formula; None if it cannot take these arguments."""
+def _evaluate(kind: type[Formula], call: Call, gradients: bool) -> list[Tensor | None] | None:
+    """Results of a formula, with gradients if they are called for; None if it cannot take these arguments."""
+    gradients = gradients and call.upstream is not None
     formula = _formula(kind, call)
     args = [arg.double() if isinstance(arg, Tensor) and arg.is_floating_point() else arg for arg in call.args]
-    if call.upstream is not None:
+    if gradients:
         args = [_leaf(arg) if isinstance(arg, Tensor) and arg.is_floating_point() else arg for arg in args]
         formula.projections = {name: _leaf(weight) for name, weight in formula.projections.items()}
     try:
         results = getattr(formula, call.function)(*args)
         results = results if isinstance(results, tuple) else (results,)
-        gradients = [] if call.upstream is None else _gradients(results[0], call.upstream, args, formula)
+        found = _gradients(results[0], call.upstream, args, formula) if gradients else []
     except (RuntimeError, IndexError, ValueError, TypeError):
         return None
-    return [*results, *gradients]
+    return [*results, *found]
 
 
 def _leaf(tensor: Tensor) -> Tensor:

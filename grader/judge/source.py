@@ -36,10 +36,10 @@ class Source:
         try:
             return ast.parse(self.text, filename=self.path)
         except SyntaxError as error:
-            raise SourceError(
-                text("source.syntax", file=self.path, line=error.lineno or 0, problem=error.msg)
-            ) from None
-        except (ValueError, RecursionError, MemoryError) as error:  # NUL characters, nesting without end
+            key = "source.syntax" if error.lineno else "source.unreadable"  # NUL characters have no line
+            problem = text(key, file=self.path, line=error.lineno, problem=error.msg)
+            raise SourceError(problem) from None
+        except (ValueError, RecursionError, MemoryError) as error:  # nesting without end
             raise SourceError(text("source.unreadable", file=self.path, problem=error)) from None
 
     def line_of(self, function: str) -> int | None:

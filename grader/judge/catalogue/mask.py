@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from grader.judge.mistakes import blocked, mistake, softmax
+from grader.judge.mistakes import UNSTEADY, blocked, mistake, signed_mistake, softmax
 
 STRONG = (-math.inf, -1e9)  # they differ where everything is blocked
 
@@ -604,6 +604,24 @@ def causal_mask(self, mask_of, length, device=None):
     return mask_of(length, device)
 
 
+signed_mistake(
+    "causal-mask-random",
+    function="causal_mask",
+    signs=(UNSTEADY,),
+    en=(
+        "The mask is another one each time it is made.",
+        "A mask made of random numbers or of memory that was not initialised hides other keys in each call. "
+        "The triangle depends on the length alone.",
+        "What do you start from, before the triangle is cut out?",
+    ),
+    zh=(
+        "每次生成的 mask 都不一样。",
+        "由随机数或未初始化的内存得到的 mask，每次调用遮住的 key 都不同。三角形只取决于长度。",
+        "在取三角形之前，你是从什么开始的？",
+    ),
+)
+
+
 # --- the mask has no effect, or only sometimes
 
 
@@ -645,6 +663,58 @@ def attention_weights(self, scores, mask=None):
     return softmax(scores)
 
 
+@mistake(
+    "mask-none-crashes",
+    en=(
+        "the code expects a mask in every call",
+        "mask is None by default, and means that every query may see every key.",
+        "What does your first line do with a mask that is None?",
+    ),
+    zh=(
+        "代码以为每次调用都有 mask",
+        "mask 默认是 None，表示每个 query 都可以看到每个 key。",
+        "mask 为 None 时，你的第一行会做什么？",
+    ),
+)
+def attention_weights(self, scores, mask=None):
+    return softmax(scores.masked_fill(~mask, -math.inf))
+
+
+@mistake(
+    "argument-required",
+    en=(
+        "the argument mask has no default",
+        "The exercise calls the function with the scores alone, too. The signature in the template says "
+        "mask=None.",
+        "How does your first line differ from that of the template?",
+    ),
+    zh=(
+        "参数 mask 没有默认值",
+        "这个函数也会只传入分数来调用。模板里的签名是 mask=None。",
+        "你的函数签名与模板里的有什么不同？",
+    ),
+)
+def attention_weights(self, scores, mask):
+    return softmax(blocked(scores, mask))
+
+
+@mistake(
+    "mask-truth-value",
+    en=(
+        "the mask itself stands in an if",
+        "A tensor of many entries is neither true nor false. The question is whether there is a mask at all.",
+        "How does one ask in Python whether a name is None?",
+    ),
+    zh=(
+        "把 mask 本身放进了 if",
+        "有许多元素的张量既不算真也不算假。要问的是到底有没有 mask。",
+        "在 Python 里，怎样判断一个变量是不是 None？",
+    ),
+)
+def attention_weights(self, scores, mask=None):
+    return softmax(blocked(scores, mask) if mask is not None and bool(mask) else scores)
+
+
 def _rank_in(*ranks):
     return lambda scores, mask: scores.dim() in ranks
 
@@ -662,7 +732,7 @@ def _rank_in(*ranks):
         "加 mask 的那一行前面有什么条件？它只判断了 None 吗？",
     ),
     parameters=(
-        *map(_rank_in, (4,), (4, 5), (3, 4), (3, 4, 5)),
+        *(_rank_in(*ranks) for ranks in ((4,), (4, 5), (3, 4), (3, 4, 5))),
         lambda scores, mask: scores.dim() < 3,
         lambda scores, mask: scores.dim() == 3,
         lambda scores, mask: scores.dim() < 4,
@@ -880,7 +950,7 @@ def attention_weights(self, scores, mask=None):
     ),
     zh=(
         "只要一行里有被屏蔽的 key，整行就是 NaN，填入 +inf 或 NaN 时就是这样",
-        "exp(+inf) 是无穷，无穷除以无穷就是 NaN。两个负号（如 -float(\"-inf\")）会变成正号。",
+        'exp(+inf) 是无穷，无穷除以无穷就是 NaN。两个负号（如 -float("-inf")）会变成正号。',
         "你填入的数是正的还是负的？",
     ),
 )
@@ -981,9 +1051,9 @@ def _fills(call, weights):
     if shown is None:
         return None
     scores, weights, mask = shown
-    at = (weights * mask).argmax(-1, keepdim=True)
-    fills = weights.log() - weights.gather(-1, at).log() + scores.gather(-1, at)
-    known = ~mask & mask.any(-1, keepdim=True) & fills.isfinite() & (weights > 1e-300)
+    best, at = (weights * mask).max(-1, keepdim=True)
+    fills = weights.log() - best.log() + scores.gather(-1, at)
+    known = ~mask & (best > 1e-300) & (weights > 1e-300)
     return fills.masked_fill(~known, math.nan)
 
 

@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from grader.judge.mistakes import mistake, softmax
+from grader.judge.mistakes import UNSTEADY, mistake, signed_mistake, softmax
 
 
 def product(query, key):
@@ -23,6 +23,12 @@ def factor_of(call, scores):
     plain = product(*(arg.double() for arg in call.args))
     factor = float((scores * plain).sum() / (plain * plain).sum())
     return factor if math.isfinite(factor) else None
+
+
+def variance_of(scores, dim, correction):
+    """The variance along a dimension, without torch's warning where there is one number only."""
+    squares = (scores - scores.mean(dim, keepdim=True)).square().sum(dim, keepdim=True)
+    return squares / (scores.numel() // squares.numel() - correction)
 
 
 # --- the scale
@@ -452,7 +458,7 @@ def attention_scores(self, sign, query, key):
 def attention_scores(self, form, query, key):
     dim, correction = form
     scores = product(query, key)
-    return scores / scores.std(dim, correction=correction, keepdim=True)
+    return scores / variance_of(scores, dim, correction).sqrt()
 
 
 @mistake(
@@ -473,8 +479,8 @@ def attention_scores(self, form, query, key):
 def attention_scores(self, form, query, key):
     dim, correction, eps, scores_of = form
     scores = scores_of(query, key)
-    variance = scores.var(dim, correction=correction, keepdim=True)
-    return (scores - scores.mean(dim, keepdim=True)) / torch.sqrt(variance + eps)
+    centred = scores - scores.mean(dim, keepdim=True)
+    return centred / torch.sqrt(variance_of(scores, dim, correction) + eps)
 
 
 @mistake(
@@ -1470,6 +1476,72 @@ class _Clipped(torch.autograd.Function):
 )
 def attention_scores(self, limit, query, key):
     return _Clipped.apply(scaled(query, key), limit)
+
+
+# --- calls that raise, or do not repeat
+
+
+@mistake(
+    "fixed-rank",
+    en=(
+        "the code works for one number of dimensions only",
+        "Attention works on the last two dimensions. Code that counts from the front, or unpacks a fixed "
+        "number of sizes, is made for one number of leading dimensions.",
+        "Which of your dimensions are counted from the front? Count them from the end.",
+    ),
+    zh=(
+        "代码只适用于某一种维数",
+        "attention 作用在最后两维上。从前面数维度，或者按固定个数拆开 shape，就只适合一种前置维数。",
+        "哪些维度是从前面数的？请改为从末尾数起。",
+    ),
+    parameters=((4,), (3,), (2,), (3, 4), (3, 4, 5), (2, 3), (4, 5), (2, 3, 4)),
+)
+def attention_scores(self, ranks, query, key):
+    if query.dim() not in ranks:
+        raise ValueError("made for another number of dimensions")
+    return scaled(query, key)
+
+
+def _growing(formula, call, scores):
+    factor = factor_of(call, scores)
+    plain = product(*(arg.double() for arg in call.args))
+    return factor if torch.allclose(scores, factor * plain, atol=1e-5 * float(scores.abs().max())) else None
+
+
+signed_mistake(
+    "scale-grows",
+    function="attention_scores",
+    signs=(UNSTEADY,),
+    en=(
+        "The scale changes from call to call.",
+        "A scale that is kept between calls, and multiplied or divided again in each of them, is right at most "
+        "once. The same query and key must always give the same scores.",
+        "Which number outlives a call, and which line changes it?",
+    ),
+    zh=(
+        "缩放因子每次调用都在变。",
+        "缩放因子保存在两次调用之间，每次又乘或除一遍，最多只有一次是对的。同样的 query 和 key，必须总是得到同样的分数。",
+        "哪个数在一次调用结束后还留着？哪一行改了它？",
+    ),
+    fit=_growing,
+)
+
+signed_mistake(
+    "noise-on-scores",
+    function="attention_scores",
+    signs=(UNSTEADY,),
+    en=(
+        "The same query and key give other scores each time.",
+        "The formula has no random numbers (dropout is applied elsewhere, and in training only) and no memory "
+        "of earlier calls.",
+        "Which part of your result does not come from query and key?",
+    ),
+    zh=(
+        "同样的 query 和 key，每次得到的分数都不同。",
+        "公式里没有随机数（dropout 用在别处，而且只在训练时使用），也不记得之前的调用。",
+        "你的结果里，哪一部分不来自 query 和 key？",
+    ),
+)
 
 
 # --- precision

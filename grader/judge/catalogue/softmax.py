@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from grader.judge.catalogue.scaling import narrow_dtype
+from grader.judge.catalogue.scaling import narrow_dtype, variance_of
 from grader.judge.mistakes import blocked, mistake, softmax
 
 FILLS = (-math.inf, -1e9)  # they differ where everything that is summed up is blocked
@@ -199,10 +199,27 @@ def attention_weights(self, form, scores, mask=None):
         "权重都在 0 和 1 之间。第二次 softmax 把它们当成分数，取 exp 之后就几乎一样大了。",
         "最后一次 softmax 的输入是分数，还是已经和为 1 的数？",
     ),
-    parameters=(True, False),
 )
-def attention_weights(self, masked_before, scores, mask=None):
-    return weights_of(weights_of(scores, mask if masked_before else None), mask)
+def attention_weights(self, scores, mask=None):
+    return weights_of(weights_of(scores, mask), mask)
+
+
+@mistake(
+    "softmax-mask-softmax",
+    en=(
+        "the mask comes between two softmaxes",
+        "The first softmax has blocked keys in its sum, and the second takes weights for scores, which makes "
+        "them all nearly alike. One softmax, after the mask, is enough.",
+        "How many softmaxes does the formula have, and does the mask come before all of them?",
+    ),
+    zh=(
+        "mask 加在了两次 softmax 之间",
+        "第一次 softmax 的求和里还有被屏蔽的 key，第二次又把权重当成分数，让它们几乎一样大。加上 mask 之后做一次 softmax 就够了。",
+        "公式里有几次 softmax？mask 在它们之前吗？",
+    ),
+)
+def attention_weights(self, scores, mask=None):
+    return weights_of(softmax(scores), mask)
 
 
 @mistake(
@@ -439,7 +456,7 @@ def attention_weights(self, form, scores, mask=None):
 
 
 @mistake(
-    "scores-negated",
+    "softmin",
     en=(
         "the scores have the opposite sign in the softmax",
         "The largest score should get the largest weight. With the sign turned (softmin, or max - score), every "
@@ -495,7 +512,7 @@ def attention_weights(self, function, scores, mask=None):
         torch.nn.functional.gelu,
         torch.nn.functional.leaky_relu,
         torch.nn.functional.softplus,
-        lambda s: (s - s.mean(-1, keepdim=True)) / s.std(-1, keepdim=True),
+        lambda s: (s - s.mean(-1, keepdim=True)) / variance_of(s, -1, 1).sqrt(),
         lambda s: s / s.norm(dim=-1, keepdim=True),
         lambda s: (s - s.amin(-1, keepdim=True)) / (s.amax(-1, keepdim=True) - s.amin(-1, keepdim=True)),
         lambda s: s / s.amax(-1, keepdim=True),
@@ -519,7 +536,9 @@ def attention_weights(self, function, scores, mask=None):
         "截断能让 exp 不溢出，却把超出界限的分数都变得一样。减去该行最大的分数，同样不会溢出，而且什么都不改变。",
         "两个 key 的分数是 100 和 130，权重应该相等吗？",
     ),
-    parameters=itertools.product((1, 2, 3, 5, 10, 15, 20, 30, 40, 50, 60, 64, 70, 80, 88, 100), (True, False)),
+    parameters=itertools.product(
+        (1, 2, 3, 5, 10, 15, 20, 30, 40, 50, 60, 64, 70, 80, 88, 100), (True, False)
+    ),
 )
 def attention_weights(self, form, scores, mask=None):
     limit, both = form
@@ -628,9 +647,12 @@ def attention_weights(self, form, scores, mask=None):
         "softmax 之所以是“软”的，是为了让每个 key 都有梯度。argmax 没有梯度，query 和 key 什么也学不到。",
         "哪个函数给出的是份额，而不是唯一的选择？",
     ),
+    parameters=(True, False),
 )
-def attention_weights(self, scores, mask=None):
+def attention_weights(self, one_of_equals, scores, mask=None):
     scores = blocked(scores, mask)
+    if one_of_equals:
+        return torch.nn.functional.one_hot(scores.argmax(-1), scores.shape[-1]).double()
     return (scores == scores.amax(-1, keepdim=True)).double()
 
 
@@ -795,7 +817,9 @@ def attention_weights(self, decimals, scores, mask=None):
         "小的权重也是总和 1 的一部分，key 正是经由它学到东西的。只有 mask 可以去掉一个 key。",
         "最后一步改动了哪些权重？它们是被屏蔽的吗？",
     ),
-    parameters=itertools.product((0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 1e-3, 1e-4, None), (False, True)),
+    parameters=itertools.product(
+        (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 5e-3, 1e-3, 1e-4, None), (False, True)
+    ),
 )
 def attention_weights(self, form, scores, mask=None):
     least, normalised = form
@@ -1016,11 +1040,11 @@ def attention_weights(self, scores, mask=None):
         "如果一行的分数都远低于全局最大值，它的 exp 就全是 0，而 0 / 0 是 NaN。这还会让同一 batch 的样本互相影响。",
         "一行应该减去谁的最大分数？",
     ),
-    parameters=(None, (-2, -1), (-3, -2, -1)),
+    parameters=(4, 2, 3),
 )
-def attention_weights(self, dim, scores, mask=None):
+def attention_weights(self, last, scores, mask=None):
     scores = blocked(scores, mask)
-    exps = torch.exp(scores - (scores.max() if dim is None else scores.amax(dim, keepdim=True)))
+    exps = torch.exp(scores - scores.amax(tuple(range(scores.dim()))[-last:], keepdim=True))
     return exps / exps.sum(-1, keepdim=True)
 
 
@@ -1037,23 +1061,35 @@ def attention_weights(self, dim, scores, mask=None):
         "在纸面上，减去任何数结果都一样。但只有减去最大的分数，exp 才都不超过 1 且至少有一个等于 1，既不会溢出，和也不会是 0。",
         "做怎样的平移，一行中最大的指数恰好是 0？",
     ),
-    parameters=(
-        lambda s, mask: s.mean(-1, keepdim=True),
-        lambda s, mask: s.amin(-1, keepdim=True),
-        lambda s, mask: s.abs().amax(-1, keepdim=True),
-        lambda s, mask: s.median(-1, keepdim=True).values,
-        lambda s, mask: s.norm(dim=-1, keepdim=True),
-        lambda s, mask: s.sum(-1, keepdim=True),
-        lambda s, mask: s[..., :1],
-        lambda s, mask: s[..., -1:],
+    parameters=itertools.product(
+        (
+            lambda s, mask: s.mean(-1, keepdim=True),
+            lambda s, mask: s.amin(-1, keepdim=True),
+            lambda s, mask: s.abs().amax(-1, keepdim=True),
+            lambda s, mask: s.median(-1, keepdim=True).values,
+            lambda s, mask: s.norm(dim=-1, keepdim=True),
+            lambda s, mask: s.sum(-1, keepdim=True),
+            lambda s, mask: s[..., :1],
+            lambda s, mask: s[..., -1:],
+        ),
+        (True, False),
     ),
 )
-def attention_weights(self, shift, scores, mask=None):
-    exps = blocked(torch.exp(scores - shift(scores, mask)), mask, 0.0)
+def attention_weights(self, form, scores, mask=None):
+    shift, filled = form
+    exps = torch.exp(scores - shift(scores, mask))
+    exps = blocked(exps, mask, 0.0) if filled else exps * _allowed_count(scores, mask)
     return exps / exps.sum(-1, keepdim=True)
 
 
 # --- the gradient
+
+
+def _exps(detached, scores, mask):
+    """As exps_of, with or without a gradient through the subtracted maximum."""
+    scores = blocked(scores, mask)
+    top = scores.amax(-1, keepdim=True)
+    return torch.exp(scores - (top.detach() if detached else top))
 
 
 @mistake(
@@ -1069,10 +1105,10 @@ def attention_weights(self, shift, scores, mask=None):
         "同一行的权重共用一个和，每个分数都会影响整行的权重。漏掉它，每个分数就好像只影响自己的权重。",
         "分式的哪一部分被切断了梯度？只有减去的最大值可以不要梯度。",
     ),
+    parameters=(True, False),
 )
-def attention_weights(self, scores, mask=None):
-    scores = blocked(scores, mask)
-    exps = torch.exp(scores - scores.amax(-1, keepdim=True).detach())
+def attention_weights(self, top_too, scores, mask=None):
+    exps = _exps(top_too, scores, mask)
     return exps / exps.sum(-1, keepdim=True).detach()
 
 
@@ -1089,10 +1125,10 @@ def attention_weights(self, scores, mask=None):
         "分数升高，会经由分子提高自己的权重，又经由分母降低别人的权重。两部分缺一不可。",
         "分式的哪一部分被切断了梯度？",
     ),
+    parameters=(True, False),
 )
-def attention_weights(self, scores, mask=None):
-    scores = blocked(scores, mask)
-    exps = torch.exp(scores - scores.amax(-1, keepdim=True).detach())
+def attention_weights(self, top_too, scores, mask=None):
+    exps = _exps(top_too, scores, mask)
     return exps.detach() / exps.sum(-1, keepdim=True)
 
 
@@ -1166,6 +1202,32 @@ def attention_weights(self, above, scores, mask=None):
     top = scores.amax(-1, keepdim=True)
     tops = (top, top.detach()) if above else (top.detach(), top)
     return torch.exp(scores - tops[0]) / torch.exp(scores - tops[1]).sum(-1, keepdim=True)
+
+
+# --- calls that raise
+
+
+@mistake(
+    "fixed-rank",
+    en=(
+        "the code works for one number of dimensions only",
+        "The softmax runs over the last dimension. Code that counts from the front, or unpacks a fixed number "
+        "of sizes, is made for one number of leading dimensions.",
+        "Which of your dimensions are counted from the front? Count them from the end.",
+    ),
+    zh=(
+        "代码只适用于某一种维数",
+        "softmax 沿最后一维进行。从前面数维度，或者按固定个数拆开 shape，就只适合一种前置维数。",
+        "哪些维度是从前面数的？请改为从末尾数起。",
+    ),
+    parameters=(3, 2, (4,), (3,), (2,), (3, 4), (3, 4, 5), (2, 3), (4, 5), (2, 3, 4)),
+)
+def attention_weights(self, form, scores, mask=None):
+    if isinstance(form, int):  # the dimension of the softmax, from the front
+        return softmax(blocked(scores, mask), form)
+    if scores.dim() not in form:
+        raise ValueError("made for another number of dimensions")
+    return weights_of(scores, mask)
 
 
 # --- precision

@@ -1,0 +1,602 @@
+"""Mistakes of split_heads: the right shape is no proof."""
+
+import itertools
+import math
+
+import torch
+
+from grader.judge.mistakes import mistake
+
+
+def _cut(formula, x):
+    """(B, L, d_model) -> (B, L, H, d_head), the features cut as they should be."""
+    return x.unflatten(-1, (formula.n_heads, -1))
+
+
+def _right(formula, x):
+    """(B, L, d_model) -> (B, H, L, d_head), right."""
+    return _cut(formula, x).transpose(1, 2)
+
+
+def _sizes(formula, x):
+    """B, L, H, d_head"""
+    batch, length, d_model = x.shape
+    return batch, length, formula.n_heads, d_model // formula.n_heads
+
+
+@mistake(
+    "split-without-transpose",
+    en=(
+        "the features are not cut at all: one reshape fills (B, H, L, d_head) with the numbers in their old order",
+        "reshape and view never move a number, they only count anew. Here each head gets a block of whole "
+        "tokens, so that later tokens leak into earlier places.",
+        "Which two dimensions come out of the last one, and which dimension has to change its place after that?",
+    ),
+    zh=(
+        "特征根本没有被切开：一次 reshape 把数按原来的顺序填进了 (B, H, L, d_head)",
+        "reshape 和 view 从不移动任何数，只是重新计数。这样每个头分到的是几个完整的 token，后面的 token 会漏到前面的位置。",
+        "最后一维应该拆成哪两维？拆开之后，哪一维还要换位置？",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    return x.reshape(batch, n_heads, length, d_head)
+
+
+@mistake(
+    "split-interleaved",
+    en=(
+        "the features are dealt out in turn: head h gets features h, h + H, h + 2H and so on",
+        "The last dimension was read as (d_head, H) instead of (H, d_head). The shape is the same, but no head "
+        "gets its own consecutive slice, so it does not fit W_O and the weights of others.",
+        "Head 0 owns the first d_head features. Which of the two new dimensions must then vary more slowly?",
+    ),
+    zh=(
+        "特征被轮流分给各个头：头 h 拿到第 h、h + H、h + 2H……个特征",
+        "最后一维被看成了 (d_head, H)，而不是 (H, d_head)。形状一样，但每个头拿到的不再是自己连续的一段，与 W_O 和别人训练好的权重对不上。",
+        "头 0 拥有最前面的 d_head 个特征。那么拆出的两维中，哪一维应当变化得更慢？",
+    ),
+)
+def split_heads(self, x):
+    return x.unflatten(-1, (-1, self.n_heads)).permute(0, 3, 1, 2)
+
+
+@mistake(
+    "split-heads-behind-tokens",
+    en=(
+        "the heads stay behind the tokens: the result is (B, L, H, d_head)",
+        "Attention works on the last two dimensions. With the heads there, the heads of one token attend to "
+        "each other, and no token sees another.",
+        "The features are cut rightly. Which two dimensions must still change places (and is the result kept)?",
+    ),
+    zh=(
+        "头这一维还留在 token 后面：结果是 (B, L, H, d_head)",
+        "attention 作用在最后两维上。如果倒数第二维是头，就成了同一个 token 的各个头互相关注，token 之间却看不到彼此。",
+        "特征已经切对了。还有哪两维要交换位置？交换的结果接住了吗？",
+    ),
+)
+def split_heads(self, x):
+    return _cut(self, x)
+
+
+@mistake(
+    "split-sizes-swapped",
+    en=(
+        "the number of heads and the size of a head are taken for each other: d_head heads of H features",
+        "chunk and view(..., H, d_head) ask for the number of pieces first, split asks for the size of one piece.",
+        "Say aloud how many heads there are, and how many features each of them has. Which number goes where?",
+    ),
+    zh=(
+        "头的个数和头的大小弄反了：得到 d_head 个头，每个头 H 个特征",
+        "chunk 和 view(..., H, d_head) 先要的是份数，split 要的是每一份的大小。",
+        "说一说：一共有几个头？每个头有几个特征？哪个数该放在哪里？",
+    ),
+)
+def split_heads(self, x):
+    return x.unflatten(-1, (-1, self.n_heads)).transpose(1, 2)
+
+
+@mistake(
+    "split-features-before-tokens",
+    en=(
+        "features and tokens have changed places inside each head: the result is (B, H, d_head, L)",
+        "Attention compares along the last dimension. With the tokens there, features attend to features.",
+        "A permute lists the old places in the new order. What should the last two dimensions be?",
+    ),
+    zh=(
+        "每个头里的特征和 token 换了位置：结果是 (B, H, d_head, L)",
+        "attention 沿最后一维做点积。如果最后一维是 token，就成了特征与特征互相关注。",
+        "permute 按新的顺序列出旧的维度。最后两维应当是什么？",
+    ),
+)
+def split_heads(self, x):
+    return _cut(self, x).permute(0, 2, 3, 1)
+
+
+@mistake(
+    "split-heads-before-batch",
+    en=(
+        "the heads stand before the batch: the result is (H, B, L, d_head)",
+        "The batch comes first everywhere in this exercise, masks count on it: a mask for each sample would be "
+        "applied to each head.",
+        "At which place should the new dimension of heads go? stack and permute let you choose.",
+    ),
+    zh=(
+        "头排在了 batch 前面：结果是 (H, B, L, d_head)",
+        "本练习中 batch 永远是第一维，mask 也依赖这一点：否则每个样本的 mask 会被用到各个头上。",
+        "新的“头”这一维应当放在第几个位置？stack 和 permute 都可以指定。",
+    ),
+)
+def split_heads(self, x):
+    return _cut(self, x).permute(2, 0, 1, 3)
+
+
+@mistake(
+    "split-folded-into-batch",
+    en=(
+        "heads and batch are folded into one dimension: the result is (B * H, L, d_head)",
+        "Some libraries do this inside. Here the heads keep a dimension of their own, so that a mask broadcasts "
+        "and combine_heads finds them again.",
+        "What does the docstring say about the number of dimensions of the result?",
+    ),
+    zh=(
+        "头和 batch 被合并成了一维：结果是 (B * H, L, d_head)",
+        "有些库内部会这样做。但这里头要保留自己的一维，这样 mask 才能广播，combine_heads 才能再找到各个头。",
+        "docstring 要求结果有几维？",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x).flatten(0, 1)
+
+
+@mistake(
+    "split-stacked-on-the-last-axis",
+    en=(
+        "the slices are stacked behind the features: the result is (B, L, d_head, H)",
+        "The slices are right, but the dimension of heads is at the end, where attention expects the features.",
+        "Where should the dimension that stack makes go? It takes a dim.",
+    ),
+    zh=(
+        "切出的片段叠在了特征之后：结果是 (B, L, d_head, H)",
+        "切片没有错，但头这一维到了最后，而 attention 认为最后一维是特征。",
+        "stack 产生的新维应当放在哪里？它有一个 dim 参数。",
+    ),
+)
+def split_heads(self, x):
+    return _cut(self, x).transpose(-2, -1)
+
+
+@mistake(
+    "split-every-head-full-width",
+    en=(
+        "every head gets all d_model features",
+        "The heads share the width out: d_model = H * d_head. Otherwise all heads start from the same numbers, "
+        "at H times the cost.",
+        "How many features may one head take if H heads share d_model among them?",
+    ),
+    zh=(
+        "每个头都拿到了全部 d_model 个特征",
+        "各个头平分宽度：d_model = H * d_head。否则所有头看到的是同样的数，计算量却是 H 倍。",
+        "H 个头平分 d_model 个特征，每个头能拿几个？",
+    ),
+)
+def split_heads(self, x):
+    return x.unsqueeze(1).expand(-1, self.n_heads, -1, -1)
+
+
+@mistake(
+    "split-cuts-the-tokens",
+    en=(
+        "the tokens are cut into pieces instead of the features",
+        "Every head reads the whole sentence; what is shared out among the heads is the width of the tokens.",
+        "Which dimension has the size H * d_head?",
+    ),
+    zh=(
+        "被切开的是 token，而不是特征",
+        "每个头都要读完整句话；分给各个头的是每个 token 的特征。",
+        "哪一维的大小是 H * d_head？",
+    ),
+)
+def split_heads(self, x):
+    return torch.stack(x.split(x.shape[1] // self.n_heads, dim=1), dim=1)
+
+
+@mistake(
+    "split-heads-reversed",
+    en=(
+        "the heads come in reversed order, the last slice first",
+        "The heads are numbered: head h owns features h * d_head to (h + 1) * d_head. W_O and the weights of a "
+        "saved model rely on it.",
+        "Which slice is head 0? If the slices are joined one by one, is each new one put behind the others?",
+    ),
+    zh=(
+        "头的顺序颠倒了，最后一段排在最前",
+        "头是有编号的：头 h 拥有第 h * d_head 到 (h + 1) * d_head 个特征。W_O 和保存下来的权重都依赖这个顺序。",
+        "头 0 是哪一段？如果是一段一段拼起来的，每一段新的都接在后面了吗？",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x).flip(1)
+
+
+@mistake(
+    "split-heads-rolled",
+    en=(
+        "the heads are in a shifted order: each head holds its neighbour's slice",
+        "The heads are numbered: head h owns features h * d_head to (h + 1) * d_head, beginning with h = 0.",
+        "Does the counting of the heads begin at 0, and where does slice number 0 end up?",
+    ),
+    zh=(
+        "头的顺序错开了：每个头拿到的是相邻头的那一段",
+        "头是有编号的：头 h 拥有第 h * d_head 到 (h + 1) * d_head 个特征，h 从 0 开始。",
+        "头的编号是从 0 开始的吗？第 0 段最后放到了哪里？",
+    ),
+    parameters=(1, -1),
+)
+def split_heads(self, shift, x):
+    return _right(self, x).roll(shift, 1)
+
+
+@mistake(
+    "split-overlapping",
+    en=(
+        "the slices of the heads start one feature apart and overlap",
+        "Head h has to start after the h * d_head features of the heads before it. With starts at h the heads "
+        "share most features, and the last features belong to no head.",
+        "For d_head = 4, write down the first feature of head 0, of head 1 and of head 2.",
+    ),
+    zh=(
+        "各个头的切片只错开一个特征，互相重叠",
+        "头 h 之前的头已经占了 h * d_head 个特征，它要从那之后开始。若从第 h 个开始，各头的特征大多重复，最后的特征却不属于任何头。",
+        "设 d_head = 4，写出头 0、头 1、头 2 的第一个特征各是第几个。",
+    ),
+)
+def split_heads(self, x):
+    d_head = x.shape[-1] // self.n_heads
+    return torch.stack([x[..., h : h + d_head] for h in range(self.n_heads)], dim=1)
+
+
+@mistake(
+    "split-first-head-repeated",
+    en=(
+        "all heads hold the slice of head 0",
+        "Every head then reads the same features, and the rest of each token is lost.",
+        "Does the start of the slice depend on the head? An expanded dimension repeats what it has.",
+    ),
+    zh=(
+        "所有的头拿到的都是头 0 的那一段",
+        "这样每个头读的是同样的特征，每个 token 的其余部分都丢掉了。",
+        "切片的起点随头而变吗？expand 只会重复已有的内容。",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x)[:, :1].expand(-1, self.n_heads, -1, -1)
+
+
+@mistake(
+    "split-last-head-repeated",
+    en=(
+        "all heads hold the slice of the last head",
+        "A variable that each round of a loop assigns anew keeps only the last round: the other slices are lost.",
+        "Where are the slices of the earlier rounds kept?",
+    ),
+    zh=(
+        "所有的头拿到的都是最后一个头的那一段",
+        "循环里每次都重新赋值的变量只会留下最后一次的结果，其他切片都丢了。",
+        "前几轮循环得到的切片保存在哪里？",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x)[:, -1:].expand(-1, self.n_heads, -1, -1)
+
+
+@mistake(
+    "split-last-head-only",
+    en=(
+        "only one head is filled, and the other heads are zero",
+        "A result that is made anew in each round of a loop forgets what was put into it before.",
+        "How often is the empty result made: once before the loop, or once in every round?",
+    ),
+    zh=(
+        "只有一个头有内容，其他的头全是零",
+        "如果每一轮循环都重新创建结果张量，之前填进去的内容就没有了。",
+        "空的结果张量创建了几次：循环之前一次，还是每一轮都创建？",
+    ),
+    parameters=(-1, 0),
+)
+def split_heads(self, head, x):
+    right = _right(self, x)
+    only = torch.zeros(self.n_heads, 1, 1, dtype=x.dtype)
+    only[head] = 1
+    return right * only
+
+
+@mistake(
+    "split-heads-averaged",
+    en=(
+        "all heads hold the average of the slices",
+        "The heads are there to look at different things. An average makes them all alike, before any "
+        "attention has happened.",
+        "A split only moves numbers. Is there any arithmetic in it?",
+    ),
+    zh=(
+        "每个头拿到的都是各段的平均值",
+        "多头的意义就在于各看各的。一平均，attention 还没开始，所有的头就都一样了。",
+        "切分只是移动数。这里需要任何运算吗？",
+    ),
+    parameters=("mean", "sum"),
+)
+def split_heads(self, how, x):
+    right = _right(self, x)
+    return getattr(right, how)(1, keepdim=True).expand_as(right)
+
+
+@mistake(
+    "split-after-transposing-features",
+    en=(
+        "tokens and features are transposed first, and reshaped to (B, H, L, d_head) then",
+        "After this transpose the numbers lie feature by feature. The reshape counts them anew in that order, so "
+        "a row of the result holds one feature of several tokens.",
+        "First cut the last dimension in two, and only then bring the heads forward.",
+    ),
+    zh=(
+        "先把 token 和特征转置，再 reshape 成 (B, H, L, d_head)",
+        "转置之后，数是按特征排列的；reshape 又按这个顺序重新计数，于是结果的一行里是几个 token 的同一个特征。",
+        "先把最后一维拆成两维，然后再把头移到前面。",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    return x.transpose(1, 2).reshape(batch, n_heads, length, d_head)
+
+
+@mistake(
+    "split-features-as-tokens",
+    en=(
+        "the numbers are read as (B, H, d_head, L), and tokens and features are swapped then",
+        "A view may only split a dimension in place: L * d_model numbers in token order are not H blocks with "
+        "one row for each feature.",
+        "Which single dimension of x is cut? All others must stand in the view as they stand in x.",
+    ),
+    zh=(
+        "先把数看成 (B, H, d_head, L)，再交换 token 和特征",
+        "view 只能把某一维就地拆开：按 token 排列的 L * d_model 个数，并不是 H 块、每块一行一个特征的样子。",
+        "x 的哪一维要拆开？其余各维在 view 里都应当保持原样。",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    return x.reshape(batch, n_heads, d_head, length).transpose(2, 3)
+
+
+@mistake(
+    "split-head-refilled",
+    en=(
+        "the dimensions are brought to (B, H, d_head, L), and reshaped to (B, H, L, d_head) then",
+        "A reshape is no transpose: it gives the right shape, but fills it with the numbers of a head in the "
+        "order of the features.",
+        "If two dimensions stand in the wrong order, which operation swaps them, and which one only counts anew?",
+    ),
+    zh=(
+        "各维先变成 (B, H, d_head, L)，再 reshape 成 (B, H, L, d_head)",
+        "reshape 不是转置：形状对了，但填进去的数还是按特征的顺序排的。",
+        "两维的顺序反了，哪种操作是交换它们，哪种只是重新计数？",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    return _cut(self, x).permute(0, 2, 3, 1).reshape(batch, n_heads, length, d_head)
+
+
+@mistake(
+    "split-batch-and-length-mixed",
+    en=(
+        "batch and tokens are read in the wrong order: the numbers are taken for (L, B, d_model)",
+        "Some layers want the tokens first. Here the batch is first; a reshape that says otherwise mixes the "
+        "sentences up.",
+        "In which order are the first two dimensions of x? Keep that order in the reshape.",
+    ),
+    zh=(
+        "batch 和 token 的顺序看反了：数被当成 (L, B, d_model) 来读",
+        "有些层要求 token 在前。这里 batch 在前；reshape 时若写反，不同句子就混在一起了。",
+        "x 的前两维是什么顺序？reshape 时保持这个顺序。",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    return x.reshape(length, batch, n_heads, d_head).permute(1, 2, 0, 3)
+
+
+@mistake(
+    "split-batch-and-heads-mixed",
+    en=(
+        "the heads come before the batch in memory, and a view takes them for (B, H, L, d_head)",
+        "The pieces were joined as (H, B, L, d_head) and then only renamed: sample 0 gets heads of other samples.",
+        "Where is head 1 of sample 0 after joining? A view cannot bring it beside head 0: what can?",
+    ),
+    zh=(
+        "内存中头排在 batch 之前，view 却把它当成 (B, H, L, d_head)",
+        "各段按 (H, B, L, d_head) 拼好之后只是改了名字：样本 0 拿到了别的样本的头。",
+        "拼接之后，样本 0 的头 1 在哪里？view 不能把它移到头 0 旁边，什么操作可以？",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    return _cut(self, x).permute(2, 0, 1, 3).reshape(batch, n_heads, length, d_head)
+
+
+@mistake(
+    "split-sizes-swapped-then-reshaped",
+    en=(
+        "H and d_head are swapped in the view, and a last reshape repairs the shape alone",
+        "A reshape at the end makes any shape right and no number. The wrong shape before it was the warning.",
+        "Print the shape before the last reshape. Is it what you expect there already?",
+    ),
+    zh=(
+        "view 中 H 和 d_head 写反了，最后的 reshape 只修好了形状",
+        "末尾的 reshape 能让任何形状变对，却不能让任何一个数变对。之前的形状不对，就是提示。",
+        "打印最后那个 reshape 之前的形状，它已经是你预期的样子了吗？",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    x = x.unflatten(-1, (d_head, n_heads)).transpose(1, 2)
+    return x.reshape(batch, n_heads, length, d_head)
+
+
+@mistake(
+    "split-tokens-reversed",
+    en=(
+        "the tokens come out in reversed order",
+        "A split must leave every token where it is: with the order reversed, the causal mask hides the past.",
+        "Is there a flip, a negative step or a transpose too much?",
+    ),
+    zh=(
+        "token 的顺序颠倒了",
+        "切分时每个 token 都要留在原位：顺序一颠倒，causal mask 遮住的就成了过去。",
+        "是不是多了一个 flip、负步长或者转置？",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x).flip(2)
+
+
+@mistake(
+    "split-features-reversed",
+    en=(
+        "the features come out in reversed order",
+        "Head h owns features h * d_head to (h + 1) * d_head in this order; W_O relies on it.",
+        "Which feature of a token should be the first feature of head 0?",
+    ),
+    zh=(
+        "特征的顺序颠倒了",
+        "头 h 按顺序拥有第 h * d_head 到 (h + 1) * d_head 个特征，W_O 依赖这个顺序。",
+        "头 0 的第一个特征应当是 token 的第几个特征？",
+    ),
+    parameters=((3,), (1, 3)),
+)
+def split_heads(self, dims, x):
+    return _right(self, x).flip(dims)
+
+
+@mistake(
+    "split-first-sample",
+    en=(
+        "every sample of the batch gets the numbers of sample 0",
+        "A batch is several sentences side by side. This goes unnoticed while one tests with a batch of 1.",
+        "Is there an index [0] or a slice [:1] left in from trying things out?",
+    ),
+    zh=(
+        "batch 里的每个样本拿到的都是样本 0 的数",
+        "batch 是并排放着的几个句子。只用 batch 为 1 来试，是发现不了的。",
+        "是不是有试验时留下的 [0] 或 [:1]？",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x[:1].expand_as(x))
+
+
+@mistake(
+    "split-batches-reversed",
+    en=(
+        "the samples of the batch come out in reversed order",
+        "A split must leave every sample where it is: its mask and its targets are at the same place.",
+        "Which dimension does your flip or your negative step work on?",
+    ),
+    zh=(
+        "batch 中样本的顺序颠倒了",
+        "切分时每个样本都要留在原位：它的 mask 和目标都在同一个位置上。",
+        "你的 flip 或负步长作用在哪一维上？",
+    ),
+)
+def split_heads(self, x):
+    return _right(self, x).flip(0)
+
+
+@mistake(
+    "split-tokens-shifted",
+    en=(
+        "every token stands one place too far",
+        "A split must leave every token where it is. Shifting by one is for targets of a language model, not "
+        "for its inputs.",
+        "Is there a roll or an index that is off by one along the tokens?",
+    ),
+    zh=(
+        "每个 token 都错开了一位",
+        "切分时每个 token 都要留在原位。错开一位是语言模型准备目标时的事，与输入无关。",
+        "沿 token 这一维是不是有 roll，或者下标差了一？",
+    ),
+    parameters=(1, -1),
+)
+def split_heads(self, shift, x):
+    return _right(self, x).roll(shift, 2)
+
+
+@mistake(
+    "split-first-head-detached",
+    en=(
+        "some of the heads are cut off from the gradient",
+        "The numbers are right, but the features of these heads never learn: their gradient is zero.",
+        "Is there a detach, a .data or a no_grad around some of the slices?",
+    ),
+    zh=(
+        "有几个头与梯度断开了",
+        "数值是对的，但这些头的特征永远学不到东西：它们的梯度是零。",
+        "是不是在某些切片上用了 detach、.data 或 no_grad？",
+    ),
+    parameters=(slice(0, 1), slice(-1, None), slice(1, None), slice(0, -1)),
+)
+def split_heads(self, heads, x):
+    right = _right(self, x).clone()
+    right[:, heads] = right[:, heads].detach()
+    return right
+
+
+_ORDERS = tuple(itertools.permutations(range(4)))
+
+
+@mistake(
+    "split-axes-mixed-up",
+    en=(
+        "the dimensions are read or permuted in a wrong order, and a reshape makes the shape right again",
+        "All numbers are there, but not where they belong: tokens, heads or samples are mixed up. A shape alone "
+        "cannot show this.",
+        "Follow one number by hand, say feature d_head of token 1: in which head, token and feature should it be?",
+    ),
+    zh=(
+        "各维的读取顺序或排列顺序错了，再由 reshape 把形状凑对",
+        "数都在，但不在该在的位置：token、头或样本混在了一起。单看形状是看不出来的。",
+        "用手追踪一个数，比如 token 1 的第 d_head 个特征：它应当在哪个头、哪个 token、第几个特征？",
+    ),
+    parameters=tuple(itertools.product(_ORDERS, _ORDERS)),
+)
+def split_heads(self, orders, x):
+    batch, length, n_heads, d_head = sizes = _sizes(self, x)
+    read, order = orders
+    return x.reshape([sizes[i] for i in read]).permute(order).reshape(batch, n_heads, length, d_head)
+
+
+def _factor(formula, call, result):
+    """The one factor between the result and the right one, if there is one."""
+    right = _right(formula, call.args[0].double())
+    factor = float((result * right).sum() / (right * right).sum())
+    return factor if math.isfinite(factor) else None
+
+
+@mistake(
+    "split-scales",
+    en=(
+        "the numbers are multiplied by a constant on the way",
+        "A split only moves numbers. The scale 1 / sqrt(d_k) belongs to the scores alone; here it would change "
+        "the values too.",
+        "Where in the formula of attention does the scale stand, and how often?",
+    ),
+    zh=(
+        "切分时数被乘上了一个常数",
+        "切分只是移动数。1 / sqrt(d_k) 这个缩放只属于分数；放在这里，连 value 也被改变了。",
+        "在 attention 的公式里，缩放出现在哪里？出现几次？",
+    ),
+    fit=_factor,
+)
+def split_heads(self, factor, x):
+    return factor * _right(self, x)

@@ -1,0 +1,40 @@
+"""`nbgrader collect` that takes what counts of each submission, and stops at none of them."""
+
+import os
+from logging import Logger
+from pathlib import Path
+
+from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.utils import rmtree
+
+from grader.nbgrader_plugin.intake import take
+
+
+class Collect(ExchangeCollect):
+    """Copies the notebook and student/attention.py, follows no link, and believes no timestamp within."""
+
+    def do_copy(self, src: str, dest: str, log: Logger | None = None) -> None:
+        """Copy one submission; an empty one in its place if it cannot be read at all."""
+        timestamp = os.path.basename(src).rsplit("+", 3)[2]  # as ExchangeCollect reads it
+        try:
+            take(Path(src), Path(dest), timestamp)
+        except OSError as error:
+            self.log.error("%s cannot be read, and counts as empty: %s", src, error)
+            if os.path.lexists(dest):
+                rmtree(dest)
+            empty(Path(dest), timestamp)
+        if self.coursedir.groupshared:
+            _share(Path(dest))
+
+
+def empty(folder: Path, timestamp: str | None = None) -> None:
+    """A submission with nothing in it, ready to be graded as that."""
+    source = folder.with_name(f".{folder.name}.empty")
+    source.mkdir(parents=True, exist_ok=True)
+    take(source, folder, timestamp)
+    source.rmdir()
+
+
+def _share(folder: Path) -> None:
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o2770 if path.is_dir() else 0o660)

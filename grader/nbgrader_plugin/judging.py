@@ -1,0 +1,94 @@
+"""The isolated judge in place of nbgrader's kernel, and the scores in the gradebook."""
+
+import functools
+import os
+from pathlib import Path
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from traitlets import Bool, Enum, Integer
+
+from grader.judge.text import LANGUAGES
+from grader.nbgrader_plugin.cells import score_output, summary_html, tier_html
+from grader.nbgrader_plugin.form import TIER_CELLS, VALID, FormError
+from grader.nbgrader_plugin.intake import NOTES, in_order, notes_of
+from grader.nbgrader_plugin.pool import Pool
+from grader.nbgrader_plugin.seed import secret_seed
+from grader.reports.class_report import row_of
+
+_pool = functools.cache(Pool)  # for as long as nbgrader, or the server of formgrader, runs
+
+
+class Judge(NbGraderPreprocessor):
+    """Grades student/attention.py once, officially, and writes each tier's score and report into its cell.
+
+    An error here is never a score: nbgrader reports it, goes on with the others, and exits with 1, and the
+    gradebook says that this submission needs a person.
+    """
+
+    lang = Enum(LANGUAGES, "en", help="Language of the feedback.").tag(config=True)
+    jobs = Integer(os.cpu_count() or 1, help="Submissions that are graded side by side.").tag(config=True)
+    accept_less_isolation = Bool(
+        False, help="Grade also where this machine has no full sandbox; the reports say what was in force."
+    ).tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Fill in the tier cells."""
+        cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells}
+        if not set(TIER_CELLS) <= set(cells):
+            raise FormError("This notebook has no cell for some tier. The course is for this exercise alone.")
+        names, converter = resources["nbgrader"], self.parent.parent
+        course = converter.coursedir
+        folder = Path(course.format_path(course.submitted_directory, names["student"], names["assignment"]))
+        require = None if self.accept_less_isolation else "sandbox"
+        pool = _pool(self.jobs, require, secret_seed(Path(course.root)), self.lang)
+        pool.begin([(names["student"], folder), *self._next(folder)])
+        report = pool.report(names["student"], folder)
+        notes = [*notes_of(folder), *([] if nb.metadata[VALID] else ["notebook_invalid"])]
+        self._fill(cells, report, [note for note in NOTES if note in notes])
+        resources["status"] = row_of(names["student"], report)["status"]
+        return nb, resources
+
+    def _fill(self, cells: dict[str, NotebookNode], report: dict, notes: list[str]) -> None:
+        summary = summary_html(report, notes, self.lang)
+        earned = {tier["id"]: tier["score"] for tier in report["tiers"]}
+        for number, (name, tier) in enumerate(TIER_CELLS.items()):
+            points = float(cells[name].metadata.nbgrader.points)  # an instructor may have given it others
+            score = min(max(round(earned[tier.id] * points / tier.points, 2), 0.0), points)
+            html = tier_html(report, tier.id, score, points, self.lang)
+            first = number == 0
+            kept = {**report, "notes": notes} if first else None
+            cells[name].outputs = [score_output(score, f"{summary}\n{html}" if first else html, kept)]
+            cells[name].execution_count = 1
+
+    def _next(self, folder: Path) -> list[tuple[str, Path]]:
+        """The submissions that nbgrader will come to after this one."""
+        converter = self.parent.parent
+        course = converter.coursedir
+        ahead = sorted(path for path in converter.assignments if path > str(folder))
+        found = []
+        for path in map(Path, ahead[: 4 * self.jobs]):
+            student = path.parent.name
+            done = course.format_path(course.autograded_directory, student, path.name)
+            if (converter.force or not os.path.exists(done)) and not path.is_symlink() and in_order(path):
+                found.append((student, path))
+        return found[: self.jobs]
+
+
+class SaveScores(SaveAutoGrades):
+    """Saves the scores; one that a person should look at is flagged, however many points it has."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        """Save the scores of all cells."""
+        self._flagged = resources["status"] != "graded"
+        return super().preprocess(nb, resources)
+
+    def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
+        super()._add_score(cell, resources)
+        if self._flagged and cell.metadata.nbgrader.grade_id in TIER_CELLS:
+            grade = self.gradebook.find_grade(
+                cell.metadata.nbgrader.grade_id, self.notebook_id, self.assignment_id, self.student_id
+            )
+            grade.needs_manual_grade = True
+            self.gradebook.db.commit()
