@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+from pathlib import Path
 
 COMMANDS = {
     "stub": ("grader.stub", "write student/attention.py anew from solutions/attention.py"),
@@ -16,14 +17,20 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m grader", description="Attention from scratch")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for name, (_, summary) in COMMANDS.items():
+    for name, (module_name, summary) in COMMANDS.items():
+        if not _is_here(module_name):
+            continue  # an instructor's command, in a student's copy
         commands.add_parser(name, help=summary, add_help=False)
     chosen, rest = parser.parse_known_args(arguments)
     module_name, summary = COMMANDS[chosen.command]
-    module = importlib.import_module(module_name)  # only now: two of three need torch, and take a second
+    module = importlib.import_module(module_name)  # only now: most need torch, and take a second
     parser = argparse.ArgumentParser(prog=f"python -m grader {chosen.command}", description=summary)
     module.add_arguments(parser)
     return module.run(parser.parse_args(rest))
+
+
+def _is_here(module_name: str) -> bool:
+    return Path(__file__).parent.joinpath(*module_name.split(".")[1:]).with_suffix(".py").is_file()
 
 
 if __name__ == "__main__":

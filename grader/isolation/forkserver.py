@@ -37,7 +37,6 @@ def main(control: int) -> None:
         without=frozenset(config["without"]),
         layers=Layers(),
         root=os.geteuid() == 0,
-        folders=config["folders"],
     )
     _enter_namespaces(plan, control)
     sys.path += [path for path in config["path"] if path not in sys.path]
@@ -85,8 +84,19 @@ def _prepare(plan: Plan, packages: list[str]) -> None:
     lockdown.share(plan)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    _tell_nothing()
     gc.collect()
     gc.freeze()  # a collection in a worker need not copy the memory that it shares with us
+
+
+def _tell_nothing() -> None:
+    """Leave nothing of the judge's in what a program can ask about itself."""
+    sys.argv = sys.orig_argv = [""]
+    for name, module in sys.modules.items():
+        if name.split(".")[0] == "grader" and hasattr(module, "__path__"):
+            for folder in module.__path__:
+                sys.path_importer_cache.pop(folder, None)  # it lists the files there
+            module.__path__ = []  # nothing more of ours can be imported
 
 
 class Forkserver:
@@ -105,7 +115,7 @@ class Forkserver:
         """Until the judge is gone; then nothing that was started here is left."""
         do = {"fork": self._fork, "kill": self._kill}
         try:
-            self._channel.send({"pid": self._pid})
+            self._channel.send({"pid": self._pid, "folders": self._plan.folders})
             while True:
                 header, _ = self._channel.receive()
                 self._channel.send(do[header["do"]](header))
@@ -114,6 +124,8 @@ class Forkserver:
         finally:
             for pid in list(self._folders):
                 self._kill({"pid": pid})
+            if self._plan.folders:
+                remove(self._plan.folders)
 
     def _fork(self, _: dict) -> dict:
         select.select([self._socket], [], [])
@@ -140,7 +152,7 @@ class Forkserver:
             self._socket.detach()  # its number is about to be another file's
             os.closerange(_CHANNEL + 1, 1 << 16)
             layers = lockdown.lock(self._plan, folder)
-            lockdown.clean_process(folder)
+            lockdown.settle(folder)
             channel = Channel(_CHANNEL)
             isolation = lockdown.isolation(layers, self._plan.root)
             channel.send({"isolation": isolation, "layers": layers.in_force, "missing": layers.missing})
@@ -162,7 +174,7 @@ class Forkserver:
         if not self._plan.children:
             _kill_orphans(set(self._folders))
         folder = self._folders.pop(pid)
-        if lockdown.ROOT not in self._plan.layers.in_force:  # else it went with its mount
+        if self._plan.folders:  # else it went with its mount
             remove(folder)
         code = os.waitstatus_to_exitcode(status)
         return {"how": f"exit {code}" if code >= 0 else signal.Signals(-code).name}

@@ -19,7 +19,7 @@ from grader.isolation.wire import Channel, WireError
 
 _BOOT = Path(__file__).with_name("boot.py")
 _START_S = 120.0  # a cold import of torch on a busy machine
-_FORK_S = 20.0
+_ANSWER_S = 60.0  # of the launcher; in a plain process it may have much to clear away
 
 
 class IsolationError(Exception):
@@ -78,10 +78,7 @@ class Launcher:
         self._clean: dict[str, int] | None = None
         self._live: set[int] = set()
         self._socket, theirs = socket.socketpair()
-        self._folders = tempfile.mkdtemp(
-            prefix="attention-"
-        )  # of workers that have no file system of their own
-        os.chmod(self._folders, 0o711)  # workers of another user pass through
+        self._folders: str | None = None  # of workers that have no file system of their own
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in close()
         with theirs:
             # an environment from before the judge has any secret, and no descriptor but one
@@ -102,7 +99,6 @@ class Launcher:
                 "limits": asdict(self.limits),
                 "without": sorted(without),
                 "path": _where_torch_is(),
-                "folders": self._folders,
             }
         )
         if wait:
@@ -137,7 +133,8 @@ class Launcher:
         """Until workers can be forked. IsolationError if they cannot, or not as was required."""
         if self._ready:
             return
-        self._pid = self._hear(self._started + _START_S)["pid"]
+        hello = self._hear(self._started + _START_S)
+        self._pid, self._folders = hello["pid"], hello["folders"]
         self._ready = True
         output = Output()
         worker, ready = self._fork(output)  # it sees no submission: only to know how it is locked in
@@ -178,7 +175,7 @@ class Launcher:
         self._live.add(pid)
         worker = Worker(self, pid, ours, reading, output)
         try:
-            return worker, worker.channel.receive(time.monotonic() + _FORK_S)[0]
+            return worker, worker.channel.receive(time.monotonic() + _ANSWER_S)[0]
         except (EOFError, TimeoutError, WireError) as error:
             how = worker.close()
             raise IsolationError(f"A worker did not start ({how}): {output.text()}") from error
@@ -214,7 +211,8 @@ class Launcher:
             self._process.kill()
             self._process.wait()
         self._errors.close()
-        remove(self._folders)
+        if self._folders:
+            remove(self._folders)  # the launcher does, unless it was killed
 
     def _state(self) -> dict[str, int]:
         """Threads, open files and children of the launcher, without its workers; empty where nobody tells."""
@@ -228,13 +226,13 @@ class Launcher:
 
     def _tell(self, header: dict) -> None:
         try:
-            self._control.send(header, deadline=time.monotonic() + _FORK_S)
+            self._control.send(header, deadline=time.monotonic() + _ANSWER_S)
         except (EOFError, OSError) as error:
             raise self._died() from error
 
     def _hear(self, deadline: float | None = None) -> dict:
         try:
-            return self._control.receive(deadline or time.monotonic() + _FORK_S)[0]
+            return self._control.receive(deadline or time.monotonic() + _ANSWER_S)[0]
         except (EOFError, TimeoutError, WireError) as error:
             raise self._died() from error
 

@@ -5,7 +5,6 @@ them still has the others. What makes a sandbox of them is in `isolation`.
 """
 
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -62,11 +61,11 @@ class Plan:
     without: frozenset[str]
     layers: Layers  # those that the launcher itself is in, and its workers with it
     root: bool
-    folders: str  # where workers' folders go, if they are on disk
     readable: list[str] = field(default_factory=list)
     mapped: int | None = None
     other_tasks: int | None = 0
     user: int = 0  # of the next worker
+    folders: str | None = None  # where workers' folders go, if they are on disk
     children: namespaces.ForChildren | None = None
 
     def changes_user(self) -> bool:
@@ -75,7 +74,7 @@ class Plan:
 
     def folder(self) -> str:
         """A folder for one worker."""
-        if ROOT in self.layers.in_force:
+        if not self.folders:
             return _EMPTY  # each worker mounts its own there
         path = tempfile.mkdtemp(dir=self.folders)
         if self.changes_user():
@@ -97,6 +96,9 @@ def _enter_safely() -> None:
 def share(plan: Plan) -> None:
     """Put those layers in force that one process has with all its workers, and try what each will need."""
     plan.layers.attempt(ROOT, plan.without, lambda: _take_root_safely(plan))
+    if ROOT not in plan.layers.in_force:
+        plan.folders = tempfile.mkdtemp(prefix="attention-")
+        os.chmod(plan.folders, 0o711)  # workers of another user pass through
     if plan.root:
         trial = Layers()
         trial.attempt(USER, plan.without, lambda: try_in_a_child(lambda: _become_and_read(plan.user)))
@@ -153,16 +155,8 @@ def lock(plan: Plan, folder: str) -> Layers:
     return layers
 
 
-def clean_process(folder: str) -> None:
-    """Leave nothing of the judge and the launcher in what a program can ask about itself."""
-    os.environ.clear()  # the C environment too
+def settle(folder: str) -> None:
+    """Make the private folder the place to be, and all that the environment names."""
     os.environ |= {"HOME": folder, "TMPDIR": folder, "MPLBACKEND": "Agg"}
-    tempfile.tempdir = None
-    sys.argv = [""]
-    sys.orig_argv = [""]
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == "grader" and hasattr(module, "__path__"):
-            module.__path__ = []  # no module of ours can be imported any more
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    tempfile.tempdir = None  # it remembers where the launcher's was
     os.chdir(folder)

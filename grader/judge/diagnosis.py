@@ -25,7 +25,8 @@ def with_mistakes(results: Iterable[Result], exchanges: list[Exchange]) -> tuple
     is wrong in a part shows in the whole as well.
     """
     results = tuple(results)
-    lost = [result for result in results if result.outcome in ("failed", "error") and result.finding.function]
+    wrong = ("failed", "error", "forbidden")
+    lost = [result for result in results if result.outcome in wrong and result.finding.function]
     parts = [result for result in lost if result.check.todo]
     named = {}
     for function in {result.finding.function for result in parts or lost}:
@@ -40,12 +41,13 @@ def _name(function: str, results: list[Result], exchanges: list[Exchange]) -> di
     found = mistakes.find(function, exchanges)
     named = {}
     for result in results:
-        mistake = found or mistakes.signed(function, result)
+        sign = mistakes.signed(function, result, results, certain=True)
+        mistake = sign or found or mistakes.signed(function, result, results)
         if mistake:
             meaning = text(
                 "report.same_as", title=mistake.text("title"), explanation=mistake.text("explanation")
             )
-            if mistake.signs:
+            if mistake is not found or not found.alter:
                 meaning = mistake.text("explanation")
             finding = replace(result.finding, meaning=meaning, mistake=mistake.id, hint=mistake.text("hint"))
             named[result.check.id] = replace(result, finding=finding)

@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,11 +22,22 @@ from grader.judge.score import Result
 from grader.judge.submission import Exchange
 from grader.judge.text import LANGUAGES, Text
 
+INNER = "scaled_dot_product_attention"  # which forward calls
 SAME = 1e-5  # relative to the largest number; float32 inside is within 1e-6, other mistakes differ by 1e-3
 ORDINARY = 100  # inputs up to this size must match; beyond it float32 and float64 part ways
 FINE = 5e-14  # in float64, for inputs up to MODERATE: different ways of writing the same are within 1e-14
 MODERATE = 10
-UNSTEADY = ("", "unsteady")  # the sign of a mistake that gives other answers to the same call
+
+
+class Sign(NamedTuple):
+    """A lost check that stands for a mistake: its id or "*", the key of what was seen, what values it has."""
+
+    check: str
+    key: str
+    when: Callable[[dict], bool] = lambda values: True
+
+
+UNSTEADY = Sign("", "unsteady")  # of a mistake that gives other answers to the same call
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,9 @@ class Words:
 class Mistake:
     """A known mistake: `alter` overrides a function of Formula; a sign names it by a failed check instead.
 
-    signs: (check id, key of what was seen) pairs, for what values cannot show.
+    function: whose body it spoils; "" where a sign is the same for all. signs: lost checks that show what
+    values cannot; alone: if no other check of that function is lost; certain: whatever the values say.
+    holds(formula, call, answer): true of every answer, where no formula gives the same one.
     """
 
     id: str
@@ -54,7 +68,10 @@ class Mistake:
     parameters: tuple = ()
     fit: Callable | None = None
     same: float | None = None
-    signs: tuple[tuple[str, str], ...] = ()
+    signs: tuple[Sign, ...] = ()
+    alone: bool = False
+    certain: bool = False
+    holds: Callable | None = None
 
     @property
     def todo(self) -> Todo | None:
@@ -79,17 +96,20 @@ def mistake(
     parameters: Iterable = (),
     fit: Callable | None = None,
     same: float | None = None,
+    signs: Iterable[tuple] = (),
 ) -> Callable[[Callable], Callable]:
     """Enter the decorated function, a method of Formula altered, into the catalogue.
 
     The name of the function says which body is wrong. en, zh: title, explanation, hint. parameters: values
     for its first argument, each a form of the same mistake. fit(formula, call, result): finds that value
     from one answer instead; None if there is none. same: how near to it counts as equal, if not SAME.
+    signs: see Mistake; for calls where the values cannot show it.
     """
 
     def enter(alter: Callable) -> Callable:
         words = {"en": Words(*en), "zh": Words(*zh)}
-        _MISTAKES.append(Mistake(id, alter.__name__, words, alter, tuple(parameters), fit, same))
+        own = tuple(Sign(*sign) for sign in signs)
+        _MISTAKES.append(Mistake(id, alter.__name__, words, alter, tuple(parameters), fit, same, own))
         return alter
 
     return enter
@@ -98,13 +118,19 @@ def mistake(
 def signed_mistake(
     id: str,
     function: str,
-    signs: Iterable[tuple[str, str]],
+    signs: Iterable[tuple],
     en: tuple[str, str, str],
     zh: tuple[str, str, str],
     fit: Callable | None = None,
+    alone: bool = False,
+    certain: bool = False,
+    holds: Callable | None = None,
 ) -> None:
-    """Enter a mistake that shows in a property, not in ordinary values. signs: (check id, key of seen)."""
-    _MISTAKES.append(Mistake(id, function, {"en": Words(*en), "zh": Words(*zh)}, fit=fit, signs=tuple(signs)))
+    """Enter a mistake that shows in a property, not in ordinary values. For the arguments see Mistake."""
+    words, own = {"en": Words(*en), "zh": Words(*zh)}, tuple(Sign(*sign) for sign in signs)
+    _MISTAKES.append(
+        Mistake(id, function, words, fit=fit, signs=own, alone=alone, certain=certain, holds=holds)
+    )
 
 
 @functools.cache
@@ -171,16 +197,77 @@ def find(function: str, exchanges: Iterable[Exchange]) -> Mistake | None:
 
     For a whole function, mistakes of its parts count too: it may have been rewritten around them.
     """
-    calls = [e for e in exchanges if e.call.function == function and _has_weights(e.call)]
-    known = [entry for entry in catalogue() if entry.alter]
+    exchanges = [e for e in exchanges if _has_weights(e.call)]
+    calls = [e for e in exchanges if e.call.function == function]
+    shown = {entry.id for entry in catalogue() if entry.certain}  # what was seen says so, or it is not that
+    known = [entry for entry in catalogue() if entry.alter and entry.id not in shown]
     candidates = [entry for entry in known if entry.function == function]
     if todo_of(function) is None:
         candidates += [entry for entry in known if entry.function != function]
-    for view in filter(None, map(_wrong_first, _views(calls))):
-        found = next((entry for entry in candidates if _explains(entry, view)), None)
-        if found:
-            return found
-    return _unsteady(function, calls)
+        candidates = _in_question(function, candidates, exchanges)
+    return (
+        _first_that_explains(candidates, calls)
+        or _unsteady(function, calls)
+        or _seen_in_the_whole(candidates, calls, exchanges)
+        or _held(function, calls)
+    )
+
+
+def _in_question(function: str, candidates: list[Mistake], exchanges: list[Exchange]) -> list[Mistake]:
+    """What can be wrong in a whole function: before its weights if they are wrong, else after them."""
+    inner = [e for e in exchanges if e.call.function == INNER != function and _within(ORDINARY, e.call)]
+    if any(not e.answer for e in inner) or _wrong_first(View(inner)):
+        candidates.sort(key=lambda entry: entry.function != INNER)  # what is wrong inside is so outside
+    view = _wrong_first(View([e for e in exchanges if e.answer and e.call.function == function]))
+    if not view:
+        return candidates
+    first = view.exchanges[0]
+    right = _same(_evaluate(Formula, first.call, False)[1], first.answer.results[1], SAME)
+    out = ("attention_scores", "attention_weights") if right else ("combine_heads",)
+    return [entry for entry in candidates if entry.function not in out]
+
+
+def _first_that_explains(candidates: list[Mistake], calls: list[Exchange]) -> Mistake | None:
+    for view, is_last in _views(calls):
+        view = _wrong_first(view)
+        if view:
+            found = next((entry for entry in candidates if _explains(entry, view)), None)
+            if found or is_last:
+                return found
+    return None
+
+
+def _seen_in_the_whole(
+    candidates: list[Mistake], calls: list[Exchange], exchanges: list[Exchange]
+) -> Mistake | None:
+    """A mistake of a method that uses weights which only calls of `forward` make known."""
+    function = calls[0].call.function if calls else None
+    if function not in ("split_heads", "combine_heads"):
+        return None
+    answered = [e for e in calls if e.answer]
+    open_ones = [
+        entry
+        for entry in candidates
+        if not any(_evaluate(form, e.call, False) for e in answered[:1] for form in _forms(entry, answered))
+    ]
+    return _first_that_explains(open_ones, [e for e in exchanges if e.call.function == "forward"])
+
+
+def _held(function: str, calls: list[Exchange]) -> Mistake | None:
+    """A mistake of which every answer has what it has to have, and one at least is wrong."""
+    answered = [e for e in calls if e.answer and _within(ORDINARY, e.call)]
+    view = View(answered)
+    if all(_explained(Formula, e, view, SAME) for e in answered):
+        return None
+    known = [entry for entry in catalogue() if entry.function == function and entry.holds]
+    return next((entry for entry in known if all(_holds(entry, e) for e in answered)), None)
+
+
+def _holds(entry: Mistake, exchange: Exchange) -> bool:
+    try:
+        return bool(entry.holds(_formula(Formula, exchange.call), exchange.call, exchange.answer))
+    except (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError):
+        return False
 
 
 def _unsteady(function: str, calls: list[Exchange]) -> Mistake | None:
@@ -217,38 +304,47 @@ class View:
     gradients: bool = False
 
 
-def _views(calls: list[Exchange]) -> Iterable[View]:
-    """The first view in which a mistake explains everything counts.
+def _views(calls: list[Exchange]) -> Iterable[tuple[View, bool]]:
+    """The first view in which a mistake explains everything counts; True: the last if anything is wrong.
 
     Results of ordinary calls, with those that raised; without them; gradients too; large inputs; and what
-    shows in the last digits alone.
+    shows in the last digits alone. What does not explain the results will not explain more than them.
     """
     ordinary = [e for e in calls if _within(ORDINARY, e.call)]
     answered = [e for e in ordinary if e.answer]
     if len(answered) < len(ordinary):
-        yield View(ordinary)
-    yield View(answered)
-    yield View(answered, gradients=True)
+        yield View(ordinary), False
+    yield View(answered), True
+    yield View(answered, gradients=True), False
     large = [e for e in calls if e.answer and not _within(ORDINARY, e.call)]
-    yield View(answered + [e for e in large if _dtype(e.call) == torch.float64])
-    yield View(answered + large)
+    yield View(answered + [e for e in large if _dtype(e.call) == torch.float64]), False
+    yield View(answered + large), False
     fine = [e for e in answered if e.answer.results[0].dtype == torch.float64 == _dtype(e.call)]
-    yield View([e for e in fine if _within(MODERATE, e.call)], FINE)
+    yield View([e for e in fine if _within(MODERATE, e.call)], FINE), False
 
 
 def _wrong_first(view: View) -> View | None:
-    """The view with what is wrong in front, which rules most mistakes out; None if nothing is, or all raised."""
+    """The view, the wrong answers first, since they rule most mistakes out; None if none is or all raised."""
     wrong = [e for e in view.exchanges if not _explained(Formula, e, view, view.same)]
     answered = any(e.answer for e in view.exchanges)
     others = [e for e in view.exchanges if not any(e is one for one in wrong)]
-    return replace(view, exchanges=[*wrong, *others]) if wrong and answered else None
+    wrong.sort(key=lambda e: e.answer is None)
+    first = [] if wrong and wrong[0].answer else others[:1]  # quicker than to see whether a formula raises
+    return replace(view, exchanges=[*first, *wrong, *others[len(first) :]]) if wrong and answered else None
 
 
-def signed(function: str, result: Result) -> Mistake | None:
-    """The mistake of `function` that a lost check stands for by itself; None if there is none."""
-    sign = (result.check.id, result.finding.seen.key.partition(".")[2])
-    own = (entry for entry in catalogue() if entry.function == function)
-    return next((entry for entry in own if sign in entry.signs), None)
+def signed(function: str, result: Result, lost: list[Result], certain: bool = False) -> Mistake | None:
+    """The mistake of `function` that a lost check stands for by itself; `lost`: all of that function."""
+    own = (e for e in catalogue() if e.function in (function, "") and (e.certain or not certain))
+    return next((e for e in own if all(_shows(e, one) for one in (lost if e.alone else [result]))), None)
+
+
+def _shows(entry: Mistake, result: Result) -> bool:
+    check, seen = result.check.id, result.finding.seen
+    return any(
+        sign.check in (check, "*") and sign.key == seen.key.partition(".")[2] and sign.when(seen.values)
+        for sign in entry.signs
+    )
 
 
 def _has_weights(call: Call) -> bool:
@@ -278,21 +374,32 @@ def _explains(entry: Mistake, view: View) -> bool:
 
 def _explained(kind: type[Formula], exchange: Exchange, view: View, same: float) -> bool:
     call, answer = exchange.call, exchange.answer
-    expected = _evaluate(kind, call, view.gradients or not answer)
     if not answer:
-        return expected is None
-    answered = [*answer.results]
-    if view.gradients:
-        answered += [*answer.gradients, *answer.parameter_gradients.values()]
-    return _agree(expected, answered, same)
+        return _evaluate(kind, call, gradients=True) is None
+    if not _agree(_evaluate(kind, call, gradients=False), [*answer.results], same):
+        return False
+    if not view.gradients or call.upstream is None:
+        return True
+    answered = [*answer.results, *answer.gradients, *answer.parameter_gradients.values()]
+    return _agree(_evaluate(kind, call, gradients=True), answered, same)
 
 
 def _forms(entry: Mistake, exchanges: list[Exchange]) -> Iterable[type[Formula]]:
     """Formula altered by a mistake: once, or once for each of its parameters."""
-    if not entry.fit and not entry.parameters:
-        yield type("Altered", (Formula,), {entry.function: entry.alter})
-    for value in _fitted(entry, exchanges) if entry.fit else entry.parameters:
-        yield type("Altered", (Formula,), {entry.function: functools.partialmethod(entry.alter, value)})
+    if entry.fit:
+        return [_altered(entry, value) for value in _fitted(entry, exchanges)]
+    number = id(entry)
+    if number not in _FORMS:
+        _FORMS[number] = [_altered(entry, value) for value in entry.parameters] or [_altered(entry)]
+    return _FORMS[number]
+
+
+_FORMS: dict[int, list[type[Formula]]] = {}  # by the id of the entry: a class costs more than its use
+
+
+def _altered(entry: Mistake, *value: object) -> type[Formula]:
+    alter = functools.partialmethod(entry.alter, *value) if value else entry.alter
+    return type("Altered", (Formula,), {entry.function: alter})
 
 
 def _fitted(entry: Mistake, exchanges: list[Exchange]) -> tuple:
@@ -302,7 +409,7 @@ def _fitted(entry: Mistake, exchanges: list[Exchange]) -> tuple:
         if answer and entry.function == call.function:
             try:
                 value = entry.fit(_formula(Formula, call), call, answer.results[0].double())
-            except (RuntimeError, ArithmeticError, IndexError, ValueError, TypeError):  # another shape
+            except (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError):  # another shape
                 continue
             if value is not None:
                 return (value,)
@@ -331,7 +438,7 @@ def _evaluate(kind: type[Formula], call: Call, gradients: bool) -> list[Tensor |
         results = getattr(formula, call.function)(*args)
         results = results if isinstance(results, tuple) else (results,)
         found = _gradients(results[0], call.upstream, args, formula) if gradients else []
-    except (RuntimeError, IndexError, ValueError, TypeError):
+    except (RuntimeError, LookupError, ValueError, TypeError):
         return None
     return [*results, *found]
 
@@ -358,5 +465,10 @@ def _same(one: Tensor | None, other: Tensor | None, same: float) -> bool:
     if one.shape != other.shape or one.device != other.device or one.device.type == "meta":
         return one.shape == other.shape and one.device == other.device
     one, other = one.detach().double(), other.double()
-    largest = float(one.nan_to_num(0, 0, 0).abs().max()) if one.numel() else 0.0
+    if not one.numel():
+        return True
+    largest, difference = float(one.abs().max()), float((one - other).abs().max())
+    if math.isfinite(largest) and math.isfinite(difference):
+        return difference <= same * largest
+    largest = float(one.nan_to_num(0, 0, 0).abs().max())
     return torch.allclose(one, other, rtol=0, atol=same * largest, equal_nan=True)

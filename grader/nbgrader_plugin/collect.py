@@ -7,7 +7,7 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import rmtree
 
-from grader.nbgrader_plugin.intake import take
+from grader.nbgrader_plugin.intake import empty, take
 
 
 class Collect(ExchangeCollect):
@@ -25,14 +25,6 @@ class Collect(ExchangeCollect):
             empty(Path(dest), timestamp)
         if self.coursedir.groupshared:
             _share(Path(dest))
-
-
-def empty(folder: Path, timestamp: str | None = None) -> None:
-    """A submission with nothing in it, ready to be graded as that."""
-    source = folder.with_name(f".{folder.name}.empty")
-    source.mkdir(parents=True, exist_ok=True)
-    take(source, folder, timestamp)
-    source.rmdir()
 
 
 def _share(folder: Path) -> None:

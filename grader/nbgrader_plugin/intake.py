@@ -61,12 +61,14 @@ def in_order(folder: Path) -> bool:
 
 def prepare(folder: Path, aside: Path) -> bool:
     """Put one submission in order; what it was goes to `aside`, whole. -> whether that was needed."""
-    if folder.is_symlink() or not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is no folder")
-    if in_order(folder):
+    is_folder = folder.is_dir() and not folder.is_symlink()
+    if is_folder and in_order(folder):
         return False
     fresh = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    take(folder, fresh)
+    if is_folder:
+        take(folder, fresh)
+    else:
+        empty(fresh)
     aside.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.rename(folder, aside / f"{time.strftime('%Y-%m-%d %H.%M.%S')} {secrets.token_hex(2)}")
     os.rename(fresh, folder)
@@ -90,6 +92,14 @@ def take(source: Path, target: Path, timestamp: str | None = None) -> None:
         (target / "timestamp.txt").write_text(timestamp, encoding="ascii")
     if notes:
         (target / NOTES_FILE).write_text(json.dumps(notes), encoding="ascii")
+
+
+def empty(target: Path, timestamp: str | None = None) -> None:
+    """Make a submission with nothing in it, ready to be graded as that."""
+    nothing = target.with_name(f"{target.name}.nothing")
+    nothing.mkdir(parents=True)
+    take(nothing, target, timestamp)
+    nothing.rmdir()
 
 
 def notes_of(folder: Path) -> list[str]:
@@ -188,10 +198,13 @@ def _content(top: int, name: str, largest: int) -> bytes | None:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=top)
     except OSError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        content = file.read(largest + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            content = file.read(largest + 1)
+    finally:
+        os.close(descriptor)
     return content if len(content) <= largest else None
 
 

@@ -1,8 +1,10 @@
 """Judge processes beside nbgrader: they stay ready, and grade the next submissions while it does its own work."""
 
+import contextlib
 import hashlib
+import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -58,17 +60,33 @@ class Pool:
             if key not in self._ahead:
                 code = code_of(folder)
                 entry = Entry(student, (code,) if code else (), base=folder)
-                work = (entry, self._results.folder, self._results.seed, self._lang)
                 try:
-                    self._ahead[key] = self._processes.submit(grade_entry, *work)
+                    self._ahead[key] = self._submit(entry)
                 except BrokenProcessPool:
                     self._renew()
-                    self._ahead[key] = self._processes.submit(grade_entry, *work)
+                    self._ahead[key] = self._submit(entry)
+
+    def _submit(self, entry: Entry) -> Future:
+        with _no_main_module():
+            work = (entry, self._results.folder, self._results.seed, self._lang)
+            return self._processes.submit(grade_entry, *work)
 
     def _renew(self) -> None:
         self._processes.shutdown(wait=False, cancel_futures=True)
         self._processes = ProcessPoolExecutor(*self._arguments)
         self._ahead.clear()
+
+
+@contextlib.contextmanager
+def _no_main_module() -> Iterator[None]:
+    """A new process would import the program that it was started from: all of nbgrader, for nothing."""
+    main = sys.modules["__main__"]
+    kept = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__dict__.update(kept)
 
 
 def _key(student: str, folder: Path) -> tuple[str, Path, str]:

@@ -76,7 +76,7 @@ def as_csv(rows: Iterable[dict[str, Any]]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         cells = row | row.get("tiers", {}) | {"mistakes": " ".join(row.get("mistakes", ()))}
-        writer.writerow([_cell(cells.get(column)) for column in COLUMNS])
+        writer.writerow([safe_cell(cells.get(column)) for column in COLUMNS])
     return stream.getvalue()
 
 
@@ -85,7 +85,7 @@ def _counts(items: Iterable[str]) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _cell(value: Any) -> Any:
+def safe_cell(value: Any) -> Any:
     """A spreadsheet takes a text that begins like a formula for one: an apostrophe keeps it a text."""
     if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@", "\t", "\r")):
         return f"'{value}"

@@ -56,7 +56,8 @@ def causal_mask(self, length, device=None):
     ),
     zh=(
         "True 标的是被屏蔽的 key",
-        "这里 True 表示 query 可以看到这个 key。nn.MultiheadAttention 的约定正好相反；把 0 和 -inf 的浮点 mask 转成 bool，也会得到相反的结果。",
+        "这里 True 表示 query 可以看到这个 key。nn.MultiheadAttention 的约定正好相反；把 0 和 -inf 的浮点 "
+        "mask 转成 bool，也会得到相反的结果。",
         "在这个练习里 True 是什么意思？看看 (0, 0)：一个 token 可以看到自己。",
     ),
 )
@@ -74,7 +75,8 @@ def causal_mask(self, length, device=None):
     ),
     zh=(
         "query 看不到自己所在的位置",
-        "位置 i 预测第 i + 1 个 token，可以用第 i 个。去掉自己，第一个 query 就一个 key 都没有，softmax 得到 NaN。",
+        "位置 i 预测第 i + 1 个 token，可以用第 i 个。去掉自己，第一个 query 就一个 key 都没有，softmax 得到 "
+        "NaN。",
         "对角线应该是 True 吗？检查 diagonal 参数，或 range 的起止。",
     ),
 )
@@ -193,7 +195,8 @@ def causal_mask(self, length, device=None):
     "causal-mask-flipped-columns",
     en=(
         "the triangle is mirrored: the columns are in reverse order",
-        "Query 0 then sees the last key instead of the first one. Both sides count from the start of the text.",
+        "Query 0 then sees the last key instead of the first one. Both sides count from the start of the "
+        "text.",
         "Which keys may query 0 see, and which does it see in yours?",
     ),
     zh=(
@@ -303,8 +306,8 @@ def causal_mask(self, length, device=None):
     "causal-mask-of-one-side",
     en=(
         "all rows (or all columns) of the mask are alike",
-        "What a query may see depends on both positions, that of the query and that of the key. One "
-        "alone, or one with a fixed number, makes no triangle.",
+        "What a query may see depends on both positions, that of the query and that of the key. One alone, "
+        "or one with a fixed number, makes no triangle.",
         "Which two numbers have to be compared for entry (i, j)?",
     ),
     zh=(
@@ -503,7 +506,8 @@ def causal_mask(self, form, length, device=None):
     ),
     zh=(
         "mask 里是 0 和 -inf（或别的大负数），而不是 True 和 False",
-        "mask 有两种约定：加到分数上的数，或者布尔值。这个练习要布尔值；把它转成 bool，0 变成 False、-inf 变成 True，意思正好相反。",
+        "mask 有两种约定：加到分数上的数，或者布尔值。这个练习要布尔值；把它转成 bool，0 变成 False、-inf 变"
+        "成 True，意思正好相反。",
         "文档字符串要求什么 dtype？其中 True 表示什么？",
     ),
     parameters=(-math.inf, -1e9, -1e4, -1e10, -1e30, float(torch.finfo(torch.float32).min)),
@@ -635,7 +639,8 @@ signed_mistake(
     ),
     zh=(
         "mask 没有起作用",
-        "这样每个 query 都看得到所有 key，包括未来的。masked_fill、where 和 + 都会生成新张量，原来的分数不会变。",
+        "这样每个 query 都看得到所有 key，包括未来的。masked_fill、where 和 + 都会生成新张量，原来的分数不会"
+        "变。",
         "送进 softmax 的是哪个张量？mask 改动它了吗？",
     ),
 )
@@ -723,7 +728,8 @@ def _rank_in(*ranks):
     "mask-only-in-4d",
     en=(
         "the mask is applied for scores of some number of dimensions and not for others",
-        "A mask broadcasts to the scores in any rank. A condition on the rank lets the others see everything.",
+        "A mask broadcasts to the scores in any rank. A condition on the rank lets the others see "
+        "everything.",
         "Which condition stands before the line that applies the mask, and is it only about None?",
     ),
     zh=(
@@ -827,13 +833,14 @@ def _added(self, scores, bias):
     "mask-inverted",
     en=(
         "True is read as blocked: the allowed keys are taken out and the blocked ones stay",
-        "In this exercise True means that a query may see a key. masked_fill fills where its mask is True, and "
-        "nn.MultiheadAttention calls blocked what is True.",
+        "In this exercise True means that a query may see a key. masked_fill fills where its mask is True, "
+        "and nn.MultiheadAttention calls blocked what is True.",
         "Which entries does your code fill: those with True or those with False?",
     ),
     zh=(
         "把 True 当成了屏蔽：可见的 key 被去掉，被屏蔽的反而留下",
-        "在这个练习里，True 表示 query 可以看到这个 key。masked_fill 填充的是 True 的位置；nn.MultiheadAttention 里 True 则表示屏蔽。",
+        "在这个练习里，True 表示 query 可以看到这个 key。masked_fill 填充的是 True 的位置；"
+        "nn.MultiheadAttention 里 True 则表示屏蔽。",
         "你的代码填充的是哪些位置：True 的还是 False 的？",
     ),
     parameters=("-inf", "finite", "added", "added as float32"),
@@ -850,8 +857,8 @@ def attention_weights(self, form, scores, mask=None):
     "mask-inverted-after-softmax",
     en=(
         "the weights of the allowed keys are set to 0 and the blocked ones stay",
-        "True means that a query may see a key. And a mask belongs before the softmax, so that blocked keys are "
-        "not in its sum.",
+        "True means that a query may see a key. And a mask belongs before the softmax, so that blocked keys "
+        "are not in its sum.",
         "Which weights should be 0: those with True or those with False? And what do the rest sum to?",
     ),
     zh=(
@@ -859,11 +866,9 @@ def attention_weights(self, form, scores, mask=None):
         "True 表示 query 可以看到这个 key。而且 mask 要加在 softmax 之前，被屏蔽的 key 才不会进入求和。",
         "权重为 0 的应该是 True 还是 False 的位置？剩下的和是多少？",
     ),
-    parameters=(False, True),
 )
-def attention_weights(self, normalised, scores, mask=None):
-    weights = softmax(scores) if mask is None else softmax(scores) * ~mask
-    return weights / weights.sum(-1, keepdim=True) if normalised else weights
+def attention_weights(self, scores, mask=None):
+    return softmax(scores) if mask is None else softmax(scores) * ~mask
 
 
 @mistake(
@@ -890,13 +895,14 @@ def attention_weights(self, scores, mask=None):
     "fill-zero",
     en=(
         "the scores of blocked keys are set to 0 (or multiplied by the mask, or filled with -1e-9)",
-        "0 is an ordinary score: exp(0) = 1, so a blocked key still gets a share. -1e-9 is 0 as well; -1e9 is "
-        "the large number.",
+        "0 is an ordinary score: exp(0) = 1, so a blocked key still gets a share. -1e-9 is 0 as well; -1e9 "
+        "is the large number.",
         "Which number x has exp(x) = 0?",
     ),
     zh=(
         "被屏蔽的 key 分数被置成了 0（或者乘上了 mask，或者填了 -1e-9）",
-        "0 是一个普通的分数：exp(0) = 1，被屏蔽的 key 仍会分到权重。-1e-9 也几乎是 0，-1e9 才是绝对值很大的数。",
+        "0 是一个普通的分数：exp(0) = 1，被屏蔽的 key 仍会分到权重。-1e-9 也几乎是 0，-1e9 才是绝对值很大的"
+        "数。",
         "哪个数 x 能让 exp(x) = 0？",
     ),
 )
@@ -908,8 +914,8 @@ def attention_weights(self, scores, mask=None):
     "mask-added",
     en=(
         "the mask itself is added to the scores, as 1 and 0",
-        "A mask that is added has to hold 0 for allowed and -inf for blocked keys. True is 1: the allowed ones "
-        "are only a little ahead.",
+        "A mask that is added has to hold 0 for allowed and -inf for blocked keys. True is 1: the allowed "
+        "ones are only a little ahead.",
         "Which numbers would have to be added so that a blocked key drops out altogether?",
     ),
     zh=(
@@ -926,8 +932,8 @@ def attention_weights(self, scores, mask=None):
     "mask-subtracted",
     en=(
         "the mask is subtracted from the scores, or its opposite added, as 1 and 0",
-        "The blocked keys even come out ahead by 1. A mask that is added has to hold 0 for allowed and -inf for "
-        "blocked keys.",
+        "The blocked keys even come out ahead by 1. A mask that is added has to hold 0 for allowed and -inf "
+        "for blocked keys.",
         "Which numbers would have to be added so that a blocked key drops out altogether?",
     ),
     zh=(
@@ -944,8 +950,8 @@ def attention_weights(self, scores, mask=None):
     "fill-plus-inf",
     en=(
         "every row with a blocked key is NaN, as it is with a fill of +inf or NaN",
-        "exp(+inf) is infinite, and infinity over infinity is NaN. Two minus signs, as in "
-        '-float("-inf"), make a plus.',
+        'exp(+inf) is infinite, and infinity over infinity is NaN. Two minus signs, as in -float("-inf"), '
+        "make a plus.",
         "Which sign has the number that you fill in?",
     ),
     zh=(
@@ -1066,7 +1072,7 @@ def _fill(formula, call, weights):
     if fills is None:
         return None
     if fills.isnan().all():
-        scores, weights, mask = _shown(call, weights)
+        _, weights, mask = _shown(call, weights)
         return _STRONG_BUT_FINITE if bool((weights * ~mask).any()) else None
     return float(fills.nanmedian())
 
@@ -1096,7 +1102,7 @@ def _bias(formula, call, weights):
     if fills is None:
         return None
     if fills.isnan().all():
-        scores, weights, mask = _shown(call, weights)
+        _, weights, mask = _shown(call, weights)
         return _STRONG_BUT_FINITE if bool((weights * ~mask).any()) else None
     return float((fills - call.args[0].double()).nanmedian())
 
@@ -1105,8 +1111,8 @@ def _bias(formula, call, weights):
     "add-weak",
     en=(
         "only a moderate number is taken off the scores of blocked keys",
-        "A difference of 10 leaves a share of e^-10, and one of 100 is made up for by large scores. A blocked "
-        "key must get exactly 0.",
+        "A difference of 10 leaves a share of e^-10, and one of 100 is made up for by large scores. A "
+        "blocked key must get exactly 0.",
         "Which number can be added to any score so that exp of it is 0?",
     ),
     zh=(
@@ -1134,8 +1140,8 @@ _MINIMA = (
 def _below(formula, call, weights):
     """(number, difference): the fill in relation to the smallest score, of everything or of a row."""
     fills = _fills(call, weights)
-    if fills is None or bool(fills.isnan().all()):
-        return None
+    if fills is None or bool(fills.isnan().all()) or fills.shape[:-2].numel() == 1:
+        return None  # in a single table, the smallest of it is the smallest of everything
     scores, _, mask = _shown(call, weights)
     for number, minimum in enumerate(_MINIMA):
         below = fills - minimum(scores, mask)
@@ -1174,8 +1180,8 @@ def attention_weights(self, form, scores, mask=None):
     "mask-after-softmax",
     en=(
         "the mask is applied after the softmax",
-        "The blocked keys are still in the sum below the fraction: the weights of the allowed ones sum to less "
-        "than 1, and depend on the future.",
+        "The blocked keys are still in the sum below the fraction: the weights of the allowed ones sum to "
+        "less than 1, and depend on the future.",
         "What do the weights of a row sum to after your last step? When should a key drop out?",
     ),
     zh=(
@@ -1210,15 +1216,16 @@ def attention_weights(self, fill, scores, mask=None):
 @mistake(
     "renormalise-after-softmax",
     en=(
-        "the mask is applied after the softmax and the rows are divided by their sum again",
-        "That is right on paper. But if a blocked score is far above the allowed ones, their weights have "
-        "become 0 by then, and 0 / 0 is NaN.",
-        "Where does the mask belong, so that no blocked score takes part in the softmax at all?",
+        "blocked keys take part in the softmax and are divided out afterwards",
+        "That is right on paper. But if a blocked score is far above the allowed ones, their exps are 0 by "
+        "then, and 0 / 0 is NaN. So it is, too, if the largest score is taken before the mask is applied.",
+        "Where does the mask belong, so that no blocked score takes part in anything?",
     ),
     zh=(
-        "mask 加在 softmax 之后，再把每一行除以自己的和",
-        "在纸面上这是对的。但如果被屏蔽的分数远高于可见的，可见 key 的权重这时已经变成 0，而 0 / 0 是 NaN。",
-        "mask 应该加在哪里，才能让被屏蔽的分数完全不参与 softmax？",
+        "被屏蔽的 key 先参与了 softmax，之后才被除掉",
+        "在纸面上这是对的。但如果被屏蔽的分数远高于可见的，可见 key 的 exp 这时已经是 0，而 0 / 0 是 NaN。在"
+        "加 mask 之前就取最大分数，也会这样。",
+        "mask 应该加在哪里，才能让被屏蔽的分数什么都不参与？",
     ),
     parameters=(0.0, 1e-300, 1e-12, 1e-9, 1e-38),
 )
@@ -1238,8 +1245,8 @@ def _aligned_past(scores):
     "always-causal",
     en=(
         "the weights are always causal, whatever mask is given",
-        "Which keys are allowed is the caller's decision: no mask means all of them, and a padding mask is not "
-        "causal.",
+        "Which keys are allowed is the caller's decision: no mask means all of them, and a padding mask is "
+        "not causal.",
         "Where does the argument `mask` enter into your result?",
     ),
     zh=(
@@ -1342,7 +1349,8 @@ def attention_weights(self, form, scores, mask=None):
     ),
     zh=(
         "不管 mask 怎么规定，对角线总是可见",
-        "为了防止某行什么都看不到，让第 i 个 key 总是可见，结果被屏蔽的也放了进来；何况 query 和 key 可能来自不同的文本。",
+        "为了防止某行什么都看不到，让第 i 个 key 总是可见，结果被屏蔽的也放了进来；何况 query 和 key 可能来"
+        "自不同的文本。",
         "有没有哪一格是 mask 屏蔽了、你的代码却放行的？",
     ),
 )
@@ -1377,13 +1385,14 @@ def attention_weights(self, at, scores, mask=None):
     "mask-transposed",
     en=(
         "rows and columns of the mask are swapped",
-        "mask[i, j] says whether query i may see key j. Swapped, a causal mask lets every query see its future. "
-        "It raises wherever queries and keys are not as many.",
+        "mask[i, j] says whether query i may see key j. Swapped, a causal mask lets every query see its "
+        "future. It raises wherever queries and keys are not as many.",
         "Which side of the mask goes with the queries?",
     ),
     zh=(
         "mask 的行和列对调了",
-        "mask[i, j] 表示 query i 能否看到 key j。行列对调后，causal mask 会让每个 query 看到未来。query 与 key 个数不同时则会报错。",
+        "mask[i, j] 表示 query i 能否看到 key j。行列对调后，causal mask 会让每个 query 看到未来。query 与 "
+        "key 个数不同时则会报错。",
         "mask 的哪一维对应 query？",
     ),
     parameters=STRONG,
@@ -1396,13 +1405,14 @@ def attention_weights(self, fill, scores, mask=None):
     "padding-on-the-query-axis",
     en=(
         "a mask of keys, with one row for all queries, is laid along the queries",
-        "Padding takes out keys: a column of the scores, for every query. Along the queries it takes out rows, "
-        "and the padded keys stay visible.",
+        "Padding takes out keys: a column of the scores, for every query. Along the queries it takes out "
+        "rows, and the padded keys stay visible.",
         "In (..., 1, L_k), which dimension is shared by all queries?",
     ),
     zh=(
         "对 key 的 mask（所有 query 共用一行）被放到了 query 的方向上",
-        "padding 去掉的是 key：对每个 query 而言，是分数中的一列。放到 query 方向，去掉的就是行，padding 的 key 依然可见。",
+        "padding 去掉的是 key：对每个 query 而言，是分数中的一列。放到 query 方向，去掉的就是行，padding 的 "
+        "key 依然可见。",
         "在 (..., 1, L_k) 中，哪一维由所有 query 共用？",
     ),
     parameters=STRONG,
@@ -1435,8 +1445,8 @@ def attention_weights(self, scores, mask=None):
     "mask-unsqueezed-for-heads",
     en=(
         "the mask gets one more dimension before it meets the scores",
-        "A mask comes in a shape that broadcasts to the scores. Another dimension shifts samples to heads, and "
-        "makes the result larger.",
+        "A mask comes in a shape that broadcasts to the scores. Another dimension shifts samples to heads, "
+        "and makes the result larger.",
         "Which shapes does the docstring allow for the mask, and does it need any more help?",
     ),
     zh=(
@@ -1454,8 +1464,8 @@ def attention_weights(self, dim, scores, mask=None):
     "mask-rank-3-as-batch",
     en=(
         "a mask of three dimensions is read as one for each sample",
-        "By the rules of broadcasting (A, L_q, L_k) is one mask for each head. To tell samples apart it has to "
-        "be (B, 1, L_q, L_k), and that is up to the caller.",
+        "By the rules of broadcasting (A, L_q, L_k) is one mask for each head. To tell samples apart it has "
+        "to be (B, 1, L_q, L_k), and that is up to the caller.",
         "With which dimension of the scores does broadcasting match the first of a three-dimensional mask?",
     ),
     zh=(
@@ -1583,8 +1593,6 @@ _MERGED = (
     lambda mask: mask.all(-2, keepdim=True),
     lambda mask: mask.all(-3, keepdim=True) if mask.dim() > 2 else mask,
     lambda mask: mask.all(0, keepdim=True) if mask.dim() > 2 else mask,
-    lambda mask: mask.any(-1, keepdim=True),
-    lambda mask: mask.all(-1, keepdim=True),
 )
 
 
@@ -1592,13 +1600,14 @@ _MERGED = (
     "mask-any-query-sees",
     en=(
         "the mask is merged over queries, heads or samples before it is used",
-        "With any, a key is open for all as soon as one may see it; with all, it is closed for all as soon as "
-        "one may not. Each query has a row of its own.",
+        "With any, a key is open for all as soon as one may see it; with all, it is closed for all as soon "
+        "as one may not. Each query has a row of its own.",
         "Which step makes the mask smaller than it came?",
     ),
     zh=(
         "mask 在使用之前，沿 query、头或样本被合并了",
-        "用 any，只要有一个能看到，对所有人就都开放；用 all，只要有一个不能看，对所有人就都关闭。每个 query 都有自己的一行。",
+        "用 any，只要有一个能看到，对所有人就都开放；用 all，只要有一个不能看，对所有人就都关闭。每个 query "
+        "都有自己的一行。",
         "哪一步让 mask 变得比传入时小？",
     ),
     parameters=itertools.product(_MERGED, STRONG),

@@ -6,7 +6,8 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grader.judge.mistakes import mistake
+from grader.judge.catalogue.heads import found_orders, moved
+from grader.judge.mistakes import mistake, signed_mistake
 
 
 def _joined(heads):
@@ -21,10 +22,10 @@ def _project(formula, joined):
 @mistake(
     "merge-without-transpose",
     en=(
-        "the heads are not brought back next to their token: one reshape fills (B, L, d_model) with the numbers "
-        "in their old order",
-        "reshape, view and contiguous never move a number. In (B, H, L, d_head) the slices of one token lie far "
-        "apart, so that each row of the result holds parts of several tokens.",
+        "the heads are not brought back next to their token: one reshape fills (B, L, d_model) with the "
+        "numbers in their old order",
+        "reshape, view and contiguous never move a number. In (B, H, L, d_head) the slices of one token lie "
+        "far apart, so that each row of the result holds parts of several tokens.",
         "Which two dimensions must change places before the last two can be joined into one?",
     ),
     zh=(
@@ -43,8 +44,8 @@ def combine_heads(self, heads):
     "output-projection-missing",
     en=(
         "W_O is left out: the heads are joined, and that is all",
-        "Up to here no head knows of another. W_O is the one place where what they found is mixed; without it "
-        "its parameters never learn.",
+        "Up to here no head knows of another. W_O is the one place where what they found is mixed; without "
+        "it its parameters never learn.",
         "What turns the joined notes of the heads into one output? It must be called, and its result used.",
     ),
     zh=(
@@ -62,7 +63,8 @@ def combine_heads(self, heads):
     en=(
         "one reshape joins the heads in the wrong order, and W_O is left out as well",
         "Two things are missing: the heads must come back next to their token, and W_O must mix them.",
-        "Undo split_heads step by step, in the opposite order. What is then still to be done with the result?",
+        "Undo split_heads step by step, in the opposite order. What is then still to be done with the "
+        "result?",
     ),
     zh=(
         "一次 reshape 把各个头按错误的顺序拼接，而且漏掉了 W_O",
@@ -78,14 +80,16 @@ def combine_heads(self, heads):
 @mistake(
     "merge-interleaved",
     en=(
-        "the features of the heads are interleaved: feature 0 of every head first, then feature 1 of every head",
-        "Each head must stay one piece, head 0 first: W_O expects feature f of head h at place h * d_head + f. "
-        "stack on the last dimension is not the same as cat.",
+        "the features of the heads are interleaved: feature 0 of every head first, then feature 1 of every "
+        "head",
+        "Each head must stay one piece, head 0 first: W_O expects feature f of head h at place h * d_head + "
+        "f. stack on the last dimension is not the same as cat.",
         "When the last two dimensions are joined, which one must vary faster: the head or the feature?",
     ),
     zh=(
         "各个头的特征交错排列：先是每个头的第 0 个特征，再是每个头的第 1 个特征",
-        "每个头都要保持完整的一段，头 0 在最前：W_O 认为头 h 的第 f 个特征在第 h * d_head + f 个位置。在最后一维上 stack 和 cat 并不相同。",
+        "每个头都要保持完整的一段，头 0 在最前：W_O 认为头 h 的第 f 个特征在第 h * d_head + f 个位置。在最后"
+        "一维上 stack 和 cat 并不相同。",
         "合并最后两维时，变化得更快的应当是头还是特征？",
     ),
 )
@@ -114,7 +118,8 @@ def combine_heads(self, heads):
     "merge-heads-rolled",
     en=(
         "the heads are joined in a shifted order",
-        "Each slice of W_O belongs to one head. In another order, every head meets the slice of its neighbour.",
+        "Each slice of W_O belongs to one head. In another order, every head meets the slice of its "
+        "neighbour.",
         "Does the joining begin with head 0?",
     ),
     zh=(
@@ -132,8 +137,8 @@ def combine_heads(self, shift, heads):
     "merge-last-head-repeated",
     en=(
         "one head stands in the place of all of them",
-        "What the other heads have read is lost. In a loop, a variable that each round assigns anew keeps only "
-        "the last round.",
+        "What the other heads have read is lost. In a loop, a variable that each round assigns anew keeps "
+        "only the last round.",
         "Where are the outputs of all the heads when they are joined?",
     ),
     zh=(
@@ -152,7 +157,8 @@ def combine_heads(self, head, heads):
     en=(
         "one head alone is used, and the others count as zero",
         "What the other heads have read is lost, and they get no gradient: they never learn.",
-        "Which index picks a head, and does every head take its turn? Is the empty result made before the loop?",
+        "Which index picks a head, and does every head take its turn? Is the empty result made before the "
+        "loop?",
     ),
     zh=(
         "只用了一个头，其他的头都当作零",
@@ -207,8 +213,8 @@ def combine_heads(self, heads):
     "merge-heads-max",
     en=(
         "the largest number of all heads is taken at each place",
-        "This throws away what all other heads have read, and most of the gradient with it. Heads are put side "
-        "by side; how to mix them is for W_O to learn.",
+        "This throws away what all other heads have read, and most of the gradient with it. Heads are put "
+        "side by side; how to mix them is for W_O to learn.",
         "d_model = H * d_head. Which operation on H slices of d_head gives that width without losing any?",
     ),
     zh=(
@@ -351,7 +357,8 @@ def combine_heads(self, sample, heads):
     "merge-tokens-averaged",
     en=(
         "the tokens are averaged, so that all of them get the same output",
-        "Pooling belongs to a classifier that wants one answer for a sentence. Attention gives each token its own.",
+        "Pooling belongs to a classifier that wants one answer for a sentence. Attention gives each token "
+        "its own.",
         "How many different outputs should a sentence of L tokens have?",
     ),
     zh=(
@@ -368,7 +375,8 @@ def combine_heads(self, heads):
     "output-projection-twice",
     en=(
         "W_O is applied twice",
-        "More projection is not safer: W_O learns to mix what the heads found, and its own output is another thing.",
+        "More projection is not safer: W_O learns to mix what the heads found, and its own output is "
+        "another thing.",
         "Where is W_O called? Look in forward too.",
     ),
     zh=(
@@ -385,7 +393,8 @@ def combine_heads(self, heads):
     "output-projection-before-merge",
     en=(
         "W_O is applied before the heads are back next to their token",
-        "A row that W_O gets must be one token with all its heads. Before the merge, it is a mixture of tokens.",
+        "A row that W_O gets must be one token with all its heads. Before the merge, it is a mixture of "
+        "tokens.",
         "Which comes first: bringing the heads together, or mixing them?",
     ),
     zh=(
@@ -404,7 +413,8 @@ def combine_heads(self, heads):
     "output-projection-per-head",
     en=(
         "each head is projected by a block of W_O of its own, and the heads do not mix",
-        "W_O is the only place where the heads learn of each other: every output feature depends on all heads.",
+        "W_O is the only place where the heads learn of each other: every output feature depends on all "
+        "heads.",
         "How many of the d_model joined features does one output feature depend on?",
     ),
     zh=(
@@ -457,7 +467,8 @@ for _name in ("W_Q", "W_K", "W_V"):
         ),
         zh=(
             f"拼接后的头经过的是 {_name}，而不是 W_O",
-            f"{_name} 为 attention 准备 token；W_O 混合各个头找到的内容。两者形状相同，所以不会报错，但各有各的任务。",
+            f"{_name} 为 attention 准备 token；W_O 混合各个头找到的内容。两者形状相同，所以不会报错，"
+            "但各有各的任务。",
             "进入 combine_heads 时，四个层中还有哪一个没用过？",
         ),
     )(_other_projection(_name))
@@ -467,8 +478,8 @@ for _name in ("W_Q", "W_K", "W_V"):
     "output-relu",
     en=(
         "a ReLU comes after W_O",
-        "Attention ends with a plain linear map: the output is added to the residual stream, and must be able "
-        "to subtract as well. The activation belongs to the feed-forward layer.",
+        "Attention ends with a plain linear map: the output is added to the residual stream, and must be "
+        "able to subtract as well. The activation belongs to the feed-forward layer.",
         "Can an output of attention be negative? Can yours?",
     ),
     zh=(
@@ -485,8 +496,8 @@ def combine_heads(self, heads):
     "output-gelu",
     en=(
         "a GELU comes after W_O",
-        "Attention ends with a plain linear map: the output is added to the residual stream, and must be able "
-        "to subtract as well. The activation belongs to the feed-forward layer.",
+        "Attention ends with a plain linear map: the output is added to the residual stream, and must be "
+        "able to subtract as well. The activation belongs to the feed-forward layer.",
         "Twice the heads should give twice the output. Do they in yours?",
     ),
     zh=(
@@ -500,7 +511,7 @@ def combine_heads(self, approximate, heads):
     return F.gelu(_project(self, _joined(heads)), approximate=approximate)
 
 
-_FUNCTIONS = (torch.tanh, torch.sigmoid, F.silu, F.elu, F.leaky_relu, F.softplus, torch.relu, F.gelu)
+FUNCTIONS = (torch.tanh, torch.sigmoid, F.silu, F.elu, F.leaky_relu, F.softplus, torch.relu, F.gelu)
 
 
 @mistake(
@@ -516,7 +527,7 @@ _FUNCTIONS = (torch.tanh, torch.sigmoid, F.silu, F.elu, F.leaky_relu, F.softplus
         "attention 以单纯的线性映射结束：输出要加到残差流上。激活函数属于前馈层。",
         "各个头的内容加倍，输出也应当加倍。你的是这样吗？",
     ),
-    parameters=_FUNCTIONS[:-2],
+    parameters=FUNCTIONS[:-2],
 )
 def combine_heads(self, function, heads):
     return function(_project(self, _joined(heads)))
@@ -526,8 +537,8 @@ def combine_heads(self, function, heads):
     "output-tanh-before",
     en=(
         "an activation function stands between the joined heads and W_O",
-        "W_O mixes the averages that the heads made, as they are. An activation bends them first, and belongs "
-        "to the feed-forward layer.",
+        "W_O mixes the averages that the heads made, as they are. An activation bends them first, and "
+        "belongs to the feed-forward layer.",
         "Between joining the heads and W_O: is there anything to compute?",
     ),
     zh=(
@@ -535,7 +546,7 @@ def combine_heads(self, function, heads):
         "W_O 直接混合各个头得到的加权平均。激活函数会先改变它们，那是前馈层的事。",
         "拼接各个头之后、W_O 之前，还需要计算什么吗？",
     ),
-    parameters=_FUNCTIONS,
+    parameters=FUNCTIONS,
 )
 def combine_heads(self, function, heads):
     return _project(self, function(_joined(heads)))
@@ -545,7 +556,8 @@ def combine_heads(self, function, heads):
     "output-residual",
     en=(
         "the joined heads are added to the output of W_O",
-        "The residual connection belongs to the block around attention, and it adds the tokens x, not the heads.",
+        "The residual connection belongs to the block around attention, and it adds the tokens x, not the "
+        "heads.",
         "Does the docstring say anything about adding?",
     ),
     zh=(
@@ -572,7 +584,11 @@ def _unit(x):
     return F.normalize(x, dim=-1)
 
 
-_NORMS = (_layer_norm, _rms_norm, lambda x: _rms_norm(x, torch.finfo(torch.float32).eps), _unit)
+def _rms_norm_of_torch(x):
+    return _rms_norm(x, torch.finfo(x.dtype).eps)
+
+
+NORMS = (_layer_norm, _rms_norm, _rms_norm_of_torch, _unit)
 
 
 @mistake(
@@ -587,7 +603,7 @@ _NORMS = (_layer_norm, _rms_norm, lambda x: _rms_norm(x, torch.finfo(torch.float
         "归一化属于 attention 外面的那一层。放在这里，输出的大小就丢了。",
         "各个头的内容加倍，输出也应当加倍。你的是这样吗？",
     ),
-    parameters=(*_NORMS, lambda x: torch.softmax(x, -1)),
+    parameters=(*NORMS, lambda x: torch.softmax(x, -1)),
 )
 def combine_heads(self, norm, heads):
     return norm(_project(self, _joined(heads)))
@@ -605,7 +621,7 @@ def combine_heads(self, norm, heads):
         "归一化属于 attention 外面的那一层。放在这里，各个头找到多少内容就丢了。",
         "拼接各个头之后、W_O 之前，还需要计算什么吗？",
     ),
-    parameters=(*((norm, True) for norm in _NORMS), *((norm, False) for norm in _NORMS)),
+    parameters=(*((norm, True) for norm in NORMS), *((norm, False) for norm in NORMS)),
 )
 def combine_heads(self, how, heads):
     norm, joined_first = how
@@ -616,8 +632,8 @@ def combine_heads(self, how, heads):
     "output-divided-by-heads",
     en=(
         "the output is divided by the number of heads",
-        "The heads are put side by side, not averaged: there is no sum of H numbers to divide. What weight each "
-        "head gets is for W_O to learn.",
+        "The heads are put side by side, not averaged: there is no sum of H numbers to divide. What weight "
+        "each head gets is for W_O to learn.",
         "Is there an average over heads anywhere in the formula?",
     ),
     zh=(
@@ -635,8 +651,8 @@ def combine_heads(self, power, heads):
     "output-gradient-doubled",
     en=(
         "the output is right, but the gradient that goes back is a multiple of the right one",
-        "Training would take other steps than the formula says. A detached term that is added and taken away "
-        "again leaves no trace in the values.",
+        "Training would take other steps than the formula says. A detached term that is added and taken "
+        "away again leaves no trace in the values.",
         "Why is there a detach? Without one the gradient is right by itself.",
     ),
     zh=(
@@ -673,7 +689,8 @@ def combine_heads(self, heads):
     en=(
         "the weight of W_O is cut off from the gradient",
         "The values are right, but W_O never learns: it stays what it was drawn as.",
-        "Call the layer itself: .data, detach and requires_grad_(False) keep the gradient away from its weight.",
+        "Call the layer itself: .data, detach and requires_grad_(False) keep the gradient away from its "
+        "weight.",
     ),
     zh=(
         "W_O 的权重与梯度断开了",
@@ -796,8 +813,8 @@ def combine_heads(self, heads):
     "merge-sum-of-heads",
     en=(
         "the heads are reduced to one head of d_head features",
-        "The residual stream needs the width that it had: d_model = H * d_head. A sum or an average of the heads "
-        "is narrower, and loses who found what.",
+        "The residual stream needs the width that it had: d_model = H * d_head. A sum or an average of the "
+        "heads is narrower, and loses who found what.",
         "Which operation on H slices of d_head gives d_model features?",
     ),
     zh=(
@@ -817,9 +834,10 @@ def combine_heads(self, how, heads):
     "merge-projection-missing-and-order-wrong",
     en=(
         "the heads are joined in a wrong order, and W_O is left out as well",
-        "Two things are wrong: each token must have its heads next to each other, head 0 first, and W_O must mix "
-        "them then.",
-        "Undo split_heads step by step, in the opposite order. What is then still to be done with the result?",
+        "Two things are wrong: each token must have its heads next to each other, head 0 first, and W_O "
+        "must mix them then.",
+        "Undo split_heads step by step, in the opposite order. What is then still to be done with the "
+        "result?",
     ),
     zh=(
         "各个头拼接的顺序不对，而且漏掉了 W_O",
@@ -833,29 +851,34 @@ def combine_heads(self, order, heads):
     return heads.permute(order).reshape(batch, length, n_heads * d_head)
 
 
-_ORDERS = tuple(itertools.permutations(range(4)))
+def _orders(formula, call, result):
+    """The orders that make the result before W_O, if there are any."""
+    heads, w_o = call.args[0].double(), formula.projections["W_O"]
+    if min(heads.shape) == 1:
+        return None  # many orders give the same there
+    joined = torch.linalg.solve(w_o, result.flatten(0, -2).T).T
+    return found_orders(heads, heads.shape, joined, 1e-3)  # float32 leaves less of the inverse
 
 
 @mistake(
     "merge-axes-mixed-up",
     en=(
         "the dimensions are read or permuted in a wrong order, and a reshape makes the shape right again",
-        "All numbers are there, but not where they belong: tokens, heads or samples are mixed up before W_O. A "
-        "shape alone cannot show this.",
-        "Follow one number by hand, say feature 0 of head 1 of token 0: at which place of its row should it be?",
+        "All numbers are there, but not where they belong: tokens, heads or samples are mixed up before "
+        "W_O. A shape alone cannot show this.",
+        "Follow one number by hand, say feature 0 of head 1 of token 0: at which place of its row should it "
+        "be?",
     ),
     zh=(
         "各维的读取顺序或排列顺序错了，再由 reshape 把形状凑对",
         "数都在，但不在该在的位置：token、头或样本在进入 W_O 之前就混在了一起。单看形状是看不出来的。",
         "用手追踪一个数，比如 token 0 的头 1 的第 0 个特征：它应当在这一行的第几个位置？",
     ),
-    parameters=tuple(itertools.product(_ORDERS, _ORDERS)),
+    fit=_orders,
 )
 def combine_heads(self, orders, heads):
-    batch, n_heads, length, d_head = sizes = heads.shape
-    read, order = orders
-    moved = heads.reshape([sizes[i] for i in read]).permute(order)
-    return _project(self, moved.reshape(batch, length, n_heads * d_head))
+    batch, n_heads, length, d_head = heads.shape
+    return _project(self, moved(heads, heads.shape, orders).reshape(batch, length, n_heads * d_head))
 
 
 def _factor(formula, call, result):
@@ -869,8 +892,8 @@ def _factor(formula, call, result):
     "output-scaled",
     en=(
         "the output is multiplied by a constant",
-        "The scale 1 / sqrt(d_k) belongs to the scores alone. After W_O there is nothing to scale: its weights "
-        "learn the right size.",
+        "The scale 1 / sqrt(d_k) belongs to the scores alone. After W_O there is nothing to scale: its "
+        "weights learn the right size.",
         "Where in the formula of attention does a scale stand, and how often?",
     ),
     zh=(
@@ -882,3 +905,85 @@ def _factor(formula, call, result):
 )
 def combine_heads(self, factor, heads):
     return factor * _project(self, _joined(heads))
+
+
+def _gives_w_o_no_gradient(formula, call, answer):
+    """Linear in the joined heads, but without W_O."""
+    if call.upstream is None:
+        return True
+    gradient = answer.gradients[0].double()
+    above = (answer.results[0].double() * call.upstream).sum(-1)  # (B, L), as below for a linear map
+    below = (call.args[0].double() * gradient).sum((1, 3))
+    return answer.parameter_gradients["W_O"] is None and torch.allclose(above, below)
+
+
+signed_mistake(
+    "output-projection-made-anew",
+    "combine_heads",
+    signs=(),
+    en=(
+        "another layer stands in the place of W_O",
+        "The heads are mixed by weights that are not W_O's: a layer made in the method is new at every "
+        "call, and never learns. W_O itself gets no gradient.",
+        "Which layer of the module does combine_heads call? The constructor has made it already.",
+    ),
+    zh=(
+        "W_O 的位置上是另一个层",
+        "混合各个头的并不是 W_O 的权重：在方法里新建的层每次调用都不同，永远学不到东西，而 W_O 自己没有梯"
+        "度。",
+        "combine_heads 调用的是模块里的哪个层？构造函数已经把它建好了。",
+    ),
+    holds=_gives_w_o_no_gradient,
+)
+
+
+def _drops_out(formula, call, answer):
+    """Each number is 0 or the right one times a constant above 1."""
+    ratio = answer.results[0].double() / formula.combine_heads(call.args[0].double())
+    kept = ratio[ratio != 0]
+    return bool((kept > 1.001).all()) and torch.allclose(kept, kept[:1], rtol=1e-3)
+
+
+signed_mistake(
+    "dropout-active",
+    "combine_heads",
+    signs=(),
+    en=(
+        "numbers of the output are dropped at random, and the others enlarged",
+        "This is what dropout does: nn.Dropout in train mode, F.dropout unless it is told otherwise. The "
+        "formula has none, and the same tokens must give the same output.",
+        "Do two calls with the same input give the same output in your module?",
+    ),
+    zh=(
+        "输出中有些数被随机丢弃，其余的被放大",
+        "这正是 dropout 的作用：nn.Dropout 在训练模式下如此，F.dropout 默认也如此。公式里没有它，同样的 "
+        "token 必须得到同样的输出。",
+        "用同样的输入调用两次，你的模块输出相同吗？",
+    ),
+    holds=_drops_out,
+)
+
+
+def _adds_the_same_everywhere(formula, call, answer):
+    """One vector is added to the right output of every token."""
+    added = (answer.results[0].double() - formula.combine_heads(call.args[0].double())).flatten(0, 1)
+    return bool(added.abs().max() > 1e-3) and torch.allclose(added, added[:1].expand_as(added), atol=1e-5)
+
+
+signed_mistake(
+    "bias",
+    "combine_heads",
+    signs=(),
+    en=(
+        "the same vector is added to the output of every token: W_O has a bias",
+        "The formula of the lesson has four matrices and nothing else. nn.Linear makes a bias unless it is "
+        "told not to.",
+        "Which argument of nn.Linear says whether there is a bias?",
+    ),
+    zh=(
+        "每个 token 的输出都加上了同一个向量：W_O 带有 bias",
+        "本课的公式只有四个矩阵。nn.Linear 默认会带 bias，除非特别指明。",
+        "nn.Linear 的哪个参数决定有没有 bias？",
+    ),
+    holds=_adds_the_same_everywhere,
+)

@@ -63,7 +63,8 @@ def attention_scores(self, query, key):
     ),
     zh=(
         "分数除以了 d_k，而不是它的平方根",
-        "q·k 的方差是 d_k，标准差是 sqrt(d_k)。除以 d_k 会让分数过小，softmax 接近均匀分布。除了两次 sqrt(d_k) 也是同样的效果。",
+        "q·k 的方差是 d_k，标准差是 sqrt(d_k)。除以 d_k 会让分数过小，softmax 接近均匀分布。除了两次 "
+        "sqrt(d_k) 也是同样的效果。",
         "要让分数的波动回到 1，应该除掉方差还是标准差？缩放是不是只做了一次？",
     ),
 )
@@ -75,8 +76,8 @@ def attention_scores(self, query, key):
     "scale-multiplied",
     en=(
         "the scores are multiplied by sqrt(d_k)",
-        "The scale is there to make the scores smaller. Multiplying, or dividing by a factor that is inverted "
-        "already, makes the softmax pick one key almost alone.",
+        "The scale is there to make the scores smaller. Multiplying, or dividing by a factor that is "
+        "inverted already, makes the softmax pick one key almost alone.",
         "Is your factor sqrt(d_k) or one over it, and does the operator go with it?",
     ),
     zh=(
@@ -180,8 +181,8 @@ def attention_scores(self, form, query, key):
     "scale-by-batch",
     en=(
         "the scores are scaled by the first size of the shape, the batch, and not by d_k",
-        "len() and shape[0] give the number of samples. A score must not depend on how many sentences "
-        "happen to be computed together.",
+        "len() and shape[0] give the number of samples. A score must not depend on how many sentences happen "
+        "to be computed together.",
         "Count from the end: where in the shape is the size of a single query?",
     ),
     zh=(
@@ -341,8 +342,8 @@ def attention_scores(self, query, key):
     "scale-log",
     en=(
         "the scores are divided by a logarithm of d_k",
-        "Variances add up: d_k terms of variance 1 spread like the square root of d_k. A logarithm grows "
-        "far too slowly.",
+        "Variances add up: d_k terms of variance 1 spread like the square root of d_k. A logarithm grows far "
+        "too slowly.",
         "Which function turns a variance into a standard deviation?",
     ),
     zh=(
@@ -426,7 +427,8 @@ def attention_scores(self, ranks, query, key):
     "scale-subtracted",
     en=(
         "sqrt(d_k) is subtracted from the scores (or added) instead of dividing them",
-        "The softmax does not see a number that is the same for a whole row: the scores are as large as before.",
+        "The softmax does not see a number that is the same for a whole row: the scores are as large as "
+        "before.",
         "What happens to the differences between scores if the same number is taken off all of them?",
     ),
     zh=(
@@ -450,7 +452,8 @@ def attention_scores(self, sign, query, key):
     ),
     zh=(
         "分数除以了它们自身的标准差",
-        "用测得的尺度去缩放，会把每个分数和其他所有分数绑在一起：换一个 key 或样本，全部分数都变。sqrt(d_k) 无需测量就知道。",
+        "用测得的尺度去缩放，会把每个分数和其他所有分数绑在一起：换一个 key 或样本，全部分数都变。sqrt(d_k) "
+        "无需测量就知道。",
         "不看数据，q·k 的波动预期是多少？",
     ),
     parameters=itertools.product((None, -1, (-2, -1), -2), (0, 1)),
@@ -471,7 +474,8 @@ def attention_scores(self, form, query, key):
     ),
     zh=(
         "分数被标准化成了均值 0、方差 1",
-        "对分数做 layer norm，会把每个分数和同一行（或整张表）的其他分数绑在一起，softmax 也就看不出该有多确定。",
+        "对分数做 layer norm，会把每个分数和同一行（或整张表）的其他分数绑在一起，softmax 也就看不出该有多确"
+        "定。",
         "不看数据，q·k 的波动预期是多少？",
     ),
     parameters=itertools.product((-1, (-2, -1), None), (0, 1), (0, 1e-5), (product, scaled)),
@@ -547,7 +551,8 @@ def _power(formula, call, scores):
     ),
     zh=(
         "缩放用的是 d_k 的别的幂，而不是 -1/2 次幂",
-        "方差是相加的：d_k 个方差为 1 的项之和，其波动正比于 d_k 的平方根。换成别的幂，分数就会随 d_k 变大或变小。",
+        "方差是相加的：d_k 个方差为 1 的项之和，其波动正比于 d_k 的平方根。换成别的幂，分数就会随 d_k 变大或"
+        "变小。",
         "从方差得到标准差，要取几次幂？",
     ),
     fit=_power,
@@ -679,8 +684,8 @@ def attention_scores(self, form, query, key):
     "scores-summed-out",
     en=(
         "the scores are summed over the keys (or the queries) as well",
-        "A label of einsum that is missing on the right is summed over. Every pair of query and key needs "
-        "a number of its own.",
+        "A label of einsum that is missing on the right is summed over. Every pair of query and key needs a "
+        "number of its own.",
         "Which dimensions of the result are named on the right of the arrow, and which should be?",
     ),
     zh=(
@@ -771,7 +776,8 @@ def attention_scores(self, first, query, key):
     ),
     zh=(
         "所有样本和所有头都用了最前面的那一个 key 矩阵",
-        "样本与头都是各自独立的 attention。一旦摊平成一条长序列，最前面的 L_k 个 key 只属于一个样本的一个头。",
+        "样本与头都是各自独立的 attention。一旦摊平成一条长序列，最前面的 L_k 个 key 只属于一个样本的一个"
+        "头。",
         "矩阵乘法作用在最后两维，其余维度会自动跟着走。真的需要摊平吗？",
     ),
     parameters=_FIRST_MATRIX,
@@ -989,7 +995,8 @@ def _factor_of_cosine(formula, call, scores):
     ),
     zh=(
         "分数是余弦，又按 sqrt(d_k) 缩放了一次",
-        "向量归一化和缩放是两种不同的办法，都用来对付过大的分数。两者都用，分数几乎为零，softmax 就成了均匀分布。",
+        "向量归一化和缩放是两种不同的办法，都用来对付过大的分数。两者都用，分数几乎为零，softmax 就成了均匀"
+        "分布。",
         "公式里只有一个除法。是哪一个？你的代码里还有别的除法吗？",
     ),
     fit=_factor_of_cosine,
@@ -1015,10 +1022,13 @@ def _normal(x, dim, eps=0.0):
         "有些模型会对 q 和 k 做归一化（QK-Norm）。这里的公式直接使用它们：长度也是信息。",
         "在相乘之前，哪一步改动了 query 或 key？",
     ),
-    parameters=itertools.product(("q", "k", "qk"), ("length", "rms", "layer"), (scaled, product)),
+    parameters=itertools.product(
+        (("q", "length"), ("k", "length"), *itertools.product(("q", "k", "qk"), ("rms", "layer"))),
+        (scaled, product),
+    ),
 )
 def attention_scores(self, form, query, key):
-    sides, kind, scores_of = form
+    (sides, kind), scores_of = form
 
     def normal(x):
         if kind == "length":
@@ -1217,7 +1227,8 @@ def attention_scores(self, form, query, key):
     ),
     zh=(
         "分数里已经做过 softmax 了",
-        "softmax 由 attention_weights 在加上 mask 之后进行。这里再做就成了两次，而且第一次会看到被屏蔽的 key。",
+        "softmax 由 attention_weights 在加上 mask 之后进行。这里再做就成了两次，而且第一次会看到被屏蔽的 ke"
+        "y。",
         "在这个练习里，由哪个函数把分数变成权重？",
     ),
     parameters=itertools.product((scaled, product), (-1, -2)),
@@ -1237,7 +1248,8 @@ def attention_scores(self, form, query, key):
     ),
     zh=(
         "分数里已经做过 log_softmax 了",
-        "其中的求和包含所有 key，连被屏蔽的也在内，一个 key 的分数于是取决于其他 key。归一化是 attention_weights 的工作。",
+        "其中的求和包含所有 key，连被屏蔽的也在内，一个 key 的分数于是取决于其他 key。归一化是 "
+        "attention_weights 的工作。",
         "换掉另一个 key，分数 (i, j) 应该变吗？",
     ),
     parameters=(scaled, product),
@@ -1270,8 +1282,8 @@ def attention_scores(self, dim, query, key):
     "scores-of-centred-keys",
     en=(
         "the mean of the keys, or of each row of scores, is subtracted",
-        "The softmax does not see it, but it makes a score depend on all other keys, future and blocked "
-        "ones too.",
+        "The softmax does not see it, but it makes a score depend on all other keys, future and blocked ones "
+        "too.",
         "Should score (i, j) change when another key changes?",
     ),
     zh=(
@@ -1313,7 +1325,8 @@ def attention_scores(self, query, key):
     ),
     zh=(
         "分数里已经加上了 mask",
-        "attention_scores 没有 mask 参数：哪些 key 可见由调用者决定，在 attention_weights 里处理。在这里就屏蔽，便无法做不带 mask 的 attention。",
+        "attention_scores 没有 mask 参数：哪些 key 可见由调用者决定，在 attention_weights 里处理。在这里就屏"
+        "蔽，便无法做不带 mask 的 attention。",
         "在这个练习里，哪个函数会收到 mask？",
     ),
     parameters=itertools.product((-math.inf, -1e9, -1e4, 0.0), (scaled, product)),
@@ -1335,8 +1348,8 @@ def _limits(formula, call, scores):
     "scores-clamped",
     en=(
         "the scores are clamped to a range",
-        "Beyond the limits all scores are alike, and get no gradient. The softmax stays finite by itself "
-        "if it subtracts the largest score.",
+        "Beyond the limits all scores are alike, and get no gradient. The softmax stays finite by itself if "
+        "it subtracts the largest score.",
         "Two keys with the scores 60 and 80: should the query still prefer the second one?",
     ),
     zh=(
@@ -1439,7 +1452,8 @@ def attention_scores(self, query, key):
     ),
     zh=(
         "分数是对的，梯度却是没有缩放过的分数的梯度",
-        "前向除以多少，反向也要除以多少。如果缩放放在 no_grad 里、作用在 .data 上，或者自己写了 backward，这一步就丢了。",
+        "前向除以多少，反向也要除以多少。如果缩放放在 no_grad 里、作用在 .data 上，或者自己写了 backward，这"
+        "一步就丢了。",
         "autograd 能看到这一步除法吗？",
     ),
     parameters=(lambda d: 1, lambda d: d, lambda d: 1 / math.sqrt(d)),
@@ -1514,13 +1528,14 @@ signed_mistake(
     signs=(UNSTEADY,),
     en=(
         "The scale changes from call to call.",
-        "A scale that is kept between calls, and multiplied or divided again in each of them, is right at most "
-        "once. The same query and key must always give the same scores.",
+        "A scale that is kept between calls, and multiplied or divided again in each of them, is right at "
+        "most once. The same query and key must always give the same scores.",
         "Which number outlives a call, and which line changes it?",
     ),
     zh=(
         "缩放因子每次调用都在变。",
-        "缩放因子保存在两次调用之间，每次又乘或除一遍，最多只有一次是对的。同样的 query 和 key，必须总是得到同样的分数。",
+        "缩放因子保存在两次调用之间，每次又乘或除一遍，最多只有一次是对的。同样的 query 和 key，必须总是得到"
+        "同样的分数。",
         "哪个数在一次调用结束后还留着？哪一行改了它？",
     ),
     fit=_growing,
@@ -1532,8 +1547,8 @@ signed_mistake(
     signs=(UNSTEADY,),
     en=(
         "The same query and key give other scores each time.",
-        "The formula has no random numbers (dropout is applied elsewhere, and in training only) and no memory "
-        "of earlier calls.",
+        "The formula has no random numbers (dropout is applied elsewhere, and in training only) and no "
+        "memory of earlier calls.",
         "Which part of your result does not come from query and key?",
     ),
     zh=(

@@ -35,7 +35,8 @@ def exps_of(scores, mask):
     ),
     zh=(
         "softmax 沿 query 的方向做了，而不是沿 key 的方向",
-        "每个 query 要把注意力分给各个 key，所以每一行之和为 1。沿 query 方向做，和为 1 的是列，未来的信息也会经由求和混进来。",
+        "每个 query 要把注意力分给各个 key，所以每一行之和为 1。沿 query 方向做，和为 1 的是列，未来的信息也"
+        "会经由求和混进来。",
         "在 (..., L_q, L_k) 中，哪一维是 key？请从末尾数起。",
     ),
     parameters=itertools.product((-2, 2), FILLS),
@@ -49,13 +50,14 @@ def attention_weights(self, form, scores, mask=None):
     "softmax-over-heads",
     en=(
         "the softmax runs over the heads",
-        "A fixed dimension such as 1 is the heads in rank 4 and the queries in rank 3. The heads then compete "
-        "for each pair of tokens, instead of the keys for a query.",
+        "A fixed dimension such as 1 is the heads in rank 4 and the queries in rank 3. The heads then "
+        "compete for each pair of tokens, instead of the keys for a query.",
         "Which dimension is that of the keys, for any number of leading dimensions?",
     ),
     zh=(
         "softmax 沿头的方向做了",
-        "写死的维度（例如 1）在 4 维张量里是头，在 3 维里是 query。这样是各个头在争夺一对 token，而不是各个 key 在争夺一个 query。",
+        "写死的维度（例如 1）在 4 维张量里是头，在 3 维里是 query。这样是各个头在争夺一对 token，而不是各个 "
+        "key 在争夺一个 query。",
         "无论前面有几维，key 总是哪一维？",
     ),
     parameters=itertools.product((1, -3), FILLS),
@@ -88,8 +90,8 @@ def attention_weights(self, form, scores, mask=None):
     "softmax-dim-omitted",
     en=(
         "the softmax has no dim, and torch picks one by the number of dimensions",
-        "Without dim, torch takes dimension 0 for rank 1 and 3 and dimension 1 for all others. That is hardly "
-        "ever the keys.",
+        "Without dim, torch takes dimension 0 for rank 1 and 3 and dimension 1 for all others. That is "
+        "hardly ever the keys.",
         "Name the dimension of the keys in your call.",
     ),
     zh=(
@@ -113,7 +115,8 @@ def attention_weights(self, fill, scores, mask=None):
     ),
     zh=(
         "softmax 同时沿 query 和 key 做，每张表的总和才是 1",
-        "每个 query 各有一份完整的注意力可分配。合在一个求和里，分数大的 query 会抢走别人的份额，未来也混进了分母。",
+        "每个 query 各有一份完整的注意力可分配。合在一个求和里，分数大的 query 会抢走别人的份额，未来也混进"
+        "了分母。",
         "应该是整张表、一列，还是一行之和为 1？",
     ),
     parameters=FILLS,
@@ -132,7 +135,8 @@ def attention_weights(self, fill, scores, mask=None):
     ),
     zh=(
         "softmax 是对整个张量（或整个样本）做的",
-        "max() 和 sum() 不写 dim，就会把所有的行、头和样本放在一起。每个 query 应当在自己的 key 之间分配一份完整的注意力。",
+        "max() 和 sum() 不写 dim，就会把所有的行、头和样本放在一起。每个 query 应当在自己的 key 之间分配一份"
+        "完整的注意力。",
         "哪个归约操作漏写了 dim？",
     ),
     parameters=(0, 1, -3),
@@ -152,7 +156,8 @@ def attention_weights(self, start, scores, mask=None):
     ),
     zh=(
         "行和没有写 keepdim，结果除到了列上",
-        "不写 keepdim，(L_q, L_k) 求和得到 (L_q)，它沿最后一维广播：第 j 个数除的是第 j 列。只有大小不同时才会报错。",
+        "不写 keepdim，(L_q, L_k) 求和得到 (L_q)，它沿最后一维广播：第 j 个数除的是第 j 列。只有大小不同时才"
+        "会报错。",
         "求和结果的形状是什么？要让每一行除以自己的和，又该是什么形状？",
     ),
 )
@@ -165,8 +170,8 @@ def attention_weights(self, scores, mask=None):
     "softmax-max-over-queries",
     en=(
         "the largest score is taken over the wrong dimension before exp",
-        "Any shift that is the same for a whole row cancels in the fraction. One that differs from key to key "
-        "changes the weights or gives NaN.",
+        "Any shift that is the same for a whole row cancels in the fraction. One that differs from key to "
+        "key changes the weights or gives NaN.",
         "Over which dimension must the subtracted maximum be the same?",
     ),
     zh=(
@@ -214,7 +219,8 @@ def attention_weights(self, scores, mask=None):
     ),
     zh=(
         "mask 加在了两次 softmax 之间",
-        "第一次 softmax 的求和里还有被屏蔽的 key，第二次又把权重当成分数，让它们几乎一样大。加上 mask 之后做一次 softmax 就够了。",
+        "第一次 softmax 的求和里还有被屏蔽的 key，第二次又把权重当成分数，让它们几乎一样大。加上 mask 之后做"
+        "一次 softmax 就够了。",
         "公式里有几次 softmax？mask 在它们之前吗？",
     ),
 )
@@ -226,8 +232,8 @@ def attention_weights(self, scores, mask=None):
     "softmax-twice-unmasked",
     en=(
         "the softmax is applied twice, the second time without the mask",
-        "A blocked key has weight 0 after the first softmax, and exp(0) = 1: the second one lets it in again, "
-        "and makes all weights nearly alike.",
+        "A blocked key has weight 0 after the first softmax, and exp(0) = 1: the second one lets it in "
+        "again, and makes all weights nearly alike.",
         "What goes into your last softmax: scores, or numbers that sum to 1 already?",
     ),
     zh=(
@@ -279,8 +285,8 @@ def attention_weights(self, shifted, scores, mask=None):
     "normalised-without-exp",
     en=(
         "the scores themselves are divided by their sum, without exp",
-        "Scores can be negative, and their sum can be 0: what comes out are no shares. exp makes them positive "
-        "first.",
+        "Scores can be negative, and their sum can be 0: what comes out are no shares. exp makes them "
+        "positive first.",
         "What does the formula do to each score before it divides?",
     ),
     zh=(
@@ -341,13 +347,14 @@ def attention_weights(self, scores, mask=None):
     "relu-for-exp",
     en=(
         "the positive scores are divided by their sum, and negative ones get nothing",
-        "exp gives every key a share, however small, and with it a gradient. relu cuts off all scores below 0, "
-        "and a row without a positive one gets no weights at all.",
+        "exp gives every key a share, however small, and with it a gradient. relu cuts off all scores below "
+        "0, and a row without a positive one gets no weights at all.",
         "Which function makes any score positive without losing its order?",
     ),
     zh=(
         "只有正的分数除以了它们的和，负的分数什么也没得到",
-        "exp 让每个 key 都有份额（哪怕很小），也就都有梯度。relu 会切掉所有小于 0 的分数，一行若没有正分数，就完全没有权重。",
+        "exp 让每个 key 都有份额（哪怕很小），也就都有梯度。relu 会切掉所有小于 0 的分数，一行若没有正分数，"
+        "就完全没有权重。",
         "哪个函数能把任意分数变成正数，又不丢失大小次序？",
     ),
     parameters=(0.0, 1e-9, 1e-6, 1e-8, 1e-12, 1.0),
@@ -369,7 +376,6 @@ _POSITIVE = (
     lambda s: 1 + s,
     torch.cosh,
     lambda s: torch.exp(-s * s),
-    lambda s: torch.exp(s * s),
 )
 
 
@@ -377,8 +383,8 @@ _POSITIVE = (
     "another-function-for-exp",
     en=(
         "the weights are shares of another function than exp, such as a sigmoid, a square or a softplus",
-        "Only with exp do equal steps of a score multiply the weight by equal factors, and that is what makes "
-        "a softmax.",
+        "Only with exp do equal steps of a score multiply the weight by equal factors, and that is what "
+        "makes a softmax.",
         "Which function stands above and below the fraction in a softmax?",
     ),
     zh=(
@@ -398,8 +404,8 @@ def attention_weights(self, function, scores, mask=None):
     "sparsemax",
     en=(
         "the weights are those of a sparsemax, which sets small ones to exactly 0",
-        "A sparsemax is a projection, without exp. Here the formula is a softmax: every allowed key gets some "
-        "weight and some gradient.",
+        "A sparsemax is a projection, without exp. Here the formula is a softmax: every allowed key gets "
+        "some weight and some gradient.",
         "Should an allowed key ever have weight 0?",
     ),
     zh=(
@@ -439,8 +445,8 @@ def attention_weights(self, base, scores, mask=None):
     "softmax-scaled-by-length",
     en=(
         "the scores are scaled once more, by the number of keys or queries",
-        "The scores that come in are scaled already. A scale that depends on the length makes the attention of "
-        "long texts flatter or sharper.",
+        "The scores that come in are scaled already. A scale that depends on the length makes the attention "
+        "of long texts flatter or sharper.",
         "Which step before your softmax is neither mask nor shift?",
     ),
     zh=(
@@ -459,13 +465,14 @@ def attention_weights(self, form, scores, mask=None):
     "softmin",
     en=(
         "the scores have the opposite sign in the softmax",
-        "The largest score should get the largest weight. With the sign turned (softmin, or max - score), every "
-        "query attends most to what fits it least.",
+        "The largest score should get the largest weight. With the sign turned (softmin, or max - score), "
+        "every query attends most to what fits it least.",
         "Does a higher score give a higher weight in your code?",
     ),
     zh=(
         "softmax 里分数的符号反了",
-        "分数最大的应当得到最大的权重。符号一反（softmin，或者用最大值减去分数），每个 query 最关注的恰恰是最不匹配的 key。",
+        "分数最大的应当得到最大的权重。符号一反（softmin，或者用最大值减去分数），每个 query 最关注的恰恰是"
+        "最不匹配的 key。",
         "在你的代码里，分数越高权重就越大吗？",
     ),
 )
@@ -477,7 +484,8 @@ def attention_weights(self, scores, mask=None):
     "scores-absolute",
     en=(
         "the scores lose their sign before the softmax",
-        "A negative score says that the two do not fit. Without the sign the worst match counts like the best.",
+        "A negative score says that the two do not fit. Without the sign the worst match counts like the "
+        "best.",
         "Which weight should a score of -5 get beside one of 0?",
     ),
     zh=(
@@ -533,7 +541,8 @@ def attention_weights(self, function, scores, mask=None):
     ),
     zh=(
         "softmax 之前分数被截断在一个范围里",
-        "截断能让 exp 不溢出，却把超出界限的分数都变得一样。减去该行最大的分数，同样不会溢出，而且什么都不改变。",
+        "截断能让 exp 不溢出，却把超出界限的分数都变得一样。减去该行最大的分数，同样不会溢出，而且什么都不改"
+        "变。",
         "两个 key 的分数是 100 和 130，权重应该相等吗？",
     ),
     parameters=itertools.product(
@@ -567,8 +576,8 @@ def attention_weights(self, scores, mask=None):
     "softmax-plus-one",
     en=(
         "1 is added to the sum of the exps",
-        '"Softmax plus one" lets a query attend to nothing. Here each query shares out all of its attention: '
-        "its weights sum to 1.",
+        '"Softmax plus one" lets a query attend to nothing. Here each query shares out all of its '
+        "attention: its weights sum to 1.",
         "What should the weights of a row sum to?",
     ),
     zh=(
@@ -617,8 +626,8 @@ def _eps(formula, call, weights):
     "softmax-eps",
     en=(
         "a small number is added to the sum of the exps",
-        "After the shift by the largest score the sum is at least 1, so there is no division by zero to guard "
-        "against. The epsilon only keeps each row from summing to 1.",
+        "After the shift by the largest score the sum is at least 1, so there is no division by zero to "
+        "guard against. The epsilon only keeps each row from summing to 1.",
         "How small can the sum of the exps get, once the largest score is subtracted?",
     ),
     zh=(
@@ -752,8 +761,8 @@ def attention_weights(self, factor, scores, mask=None):
     "weights-normalised-over-queries-too",
     en=(
         "the weights are normalised over the queries as well",
-        "After a second normalisation the columns sum to 1 and the rows no longer do, and every weight depends "
-        "on later queries.",
+        "After a second normalisation the columns sum to 1 and the rows no longer do, and every weight "
+        "depends on later queries.",
         "What do the weights of a row sum to after your last step?",
     ),
     zh=(
@@ -884,8 +893,8 @@ def _smoothing(formula, call, weights):
     "weights-smoothed",
     en=(
         "a part of the attention is spread over all keys alike",
-        "Mixing with a uniform distribution gives blocked keys a weight, and takes from the allowed ones what "
-        "is theirs.",
+        "Mixing with a uniform distribution gives blocked keys a weight, and takes from the allowed ones "
+        "what is theirs.",
         "What weight does your last step leave to a blocked key?",
     ),
     zh=(
@@ -937,8 +946,8 @@ def attention_weights(self, factor, scores, mask=None):
     "softmax-temperature",
     en=(
         "the scores are multiplied by one more number before the softmax, a temperature",
-        "The scores that come in are scaled already. A second factor makes the weights flatter or sharper than "
-        "the formula says.",
+        "The scores that come in are scaled already. A second factor makes the weights flatter or sharper "
+        "than the formula says.",
         "Which step before your softmax is neither mask nor shift?",
     ),
     zh=(
@@ -988,13 +997,14 @@ def _plain_exps(scores, mask):
     "softmax-without-max",
     en=(
         "exp is taken of the scores as they are, and overflows",
-        "exp(89) is too large for float32, exp(710) for float64: infinity over infinity is NaN. A shift by the "
-        "largest score of the row changes nothing else.",
+        "exp(89) is too large for float32, exp(710) for float64: infinity over infinity is NaN. A shift by "
+        "the largest score of the row changes nothing else.",
         "Which number can be subtracted from a whole row without changing its softmax?",
     ),
     zh=(
         "直接对分数取 exp，结果溢出",
-        "exp(89) 超出 float32，exp(710) 超出 float64，无穷除以无穷就是 NaN。减去该行最大的分数，别的什么都不会变。",
+        "exp(89) 超出 float32，exp(710) 超出 float64，无穷除以无穷就是 NaN。减去该行最大的分数，别的什么都不"
+        "会变。",
         "整行减去哪个数，softmax 的结果不变？",
     ),
     parameters=(
@@ -1009,25 +1019,6 @@ def attention_weights(self, form, scores, mask=None):
 
 
 @mistake(
-    "softmax-max-before-mask",
-    en=(
-        "the largest score that is subtracted is that of a blocked key",
-        "If a blocked score is far above all allowed ones, the exps of the allowed ones are all 0, and 0 / 0 "
-        "is NaN. Block first, then take the maximum.",
-        "Over which keys may the maximum be taken?",
-    ),
-    zh=(
-        "减去的最大分数属于一个被屏蔽的 key",
-        "如果被屏蔽的分数远高于所有可见的，可见 key 的 exp 就全是 0，而 0 / 0 是 NaN。先屏蔽，再取最大值。",
-        "最大值应该在哪些 key 中取？",
-    ),
-)
-def attention_weights(self, scores, mask=None):
-    exps = blocked(torch.exp(scores - scores.amax(-1, keepdim=True)), mask, 0.0)
-    return exps / exps.sum(-1, keepdim=True)
-
-
-@mistake(
     "softmax-global-max",
     en=(
         "the largest score of the whole tensor is subtracted, and not that of each row",
@@ -1037,7 +1028,8 @@ def attention_weights(self, scores, mask=None):
     ),
     zh=(
         "减去的是整个张量的最大分数，而不是每一行自己的",
-        "如果一行的分数都远低于全局最大值，它的 exp 就全是 0，而 0 / 0 是 NaN。这还会让同一 batch 的样本互相影响。",
+        "如果一行的分数都远低于全局最大值，它的 exp 就全是 0，而 0 / 0 是 NaN。这还会让同一 batch 的样本互相"
+        "影响。",
         "一行应该减去谁的最大分数？",
     ),
     parameters=(4, 2, 3),
@@ -1058,7 +1050,8 @@ def attention_weights(self, last, scores, mask=None):
     ),
     zh=(
         "exp 之前减去的不是最大的分数",
-        "在纸面上，减去任何数结果都一样。但只有减去最大的分数，exp 才都不超过 1 且至少有一个等于 1，既不会溢出，和也不会是 0。",
+        "在纸面上，减去任何数结果都一样。但只有减去最大的分数，exp 才都不超过 1 且至少有一个等于 1，既不会溢"
+        "出，和也不会是 0。",
         "做怎样的平移，一行中最大的指数恰好是 0？",
     ),
     parameters=itertools.product(
@@ -1096,8 +1089,8 @@ def _exps(detached, scores, mask):
     "denominator-detached",
     en=(
         "the weights are right, and the gradient leaves out the sum below the fraction",
-        "Each score moves all weights of its row, because they share one sum. Without it every score seems to "
-        "act on its own weight alone.",
+        "Each score moves all weights of its row, because they share one sum. Without it every score seems "
+        "to act on its own weight alone.",
         "Which factor of the fraction is cut off from autograd? Only the subtracted maximum may be.",
     ),
     zh=(
@@ -1151,8 +1144,8 @@ class _OwnSoftmax(torch.autograd.Function):
     "softmax-backward-like-sigmoid",
     en=(
         "the weights are right, and their gradient is w (1 - w), as for a sigmoid",
-        "w (1 - w) is the diagonal of the softmax's Jacobian alone. Off the diagonal it is -w_i w_j: each score "
-        "acts on all weights of its row.",
+        "w (1 - w) is the diagonal of the softmax's Jacobian alone. Off the diagonal it is -w_i w_j: each "
+        "score acts on all weights of its row.",
         "What happens to the other weights of a row when one score goes up?",
     ),
     zh=(
@@ -1211,8 +1204,8 @@ def attention_weights(self, above, scores, mask=None):
     "fixed-rank",
     en=(
         "the code works for one number of dimensions only",
-        "The softmax runs over the last dimension. Code that counts from the front, or unpacks a fixed number "
-        "of sizes, is made for one number of leading dimensions.",
+        "The softmax runs over the last dimension. Code that counts from the front, or unpacks a fixed "
+        "number of sizes, is made for one number of leading dimensions.",
         "Which of your dimensions are counted from the front? Count them from the end.",
     ),
     zh=(
@@ -1220,7 +1213,7 @@ def attention_weights(self, above, scores, mask=None):
         "softmax 沿最后一维进行。从前面数维度，或者按固定个数拆开 shape，就只适合一种前置维数。",
         "哪些维度是从前面数的？请改为从末尾数起。",
     ),
-    parameters=(3, 2, (4,), (3,), (2,), (3, 4), (3, 4, 5), (2, 3), (4, 5), (2, 3, 4)),
+    parameters=(3, (4,), (3,), (2,), (3, 4), (3, 4, 5), (2, 3), (4, 5), (2, 3, 4)),
 )
 def attention_weights(self, form, scores, mask=None):
     if isinstance(form, int):  # the dimension of the softmax, from the front
@@ -1256,8 +1249,8 @@ def attention_weights(self, dtype, scores, mask=None):
     "float32-inside",
     en=(
         "some step of the softmax is less precise than float64, as in float32",
-        "float64 scores ask for 16 digits. One step in float32, or one constant that is cut short, leaves 7 of "
-        "them.",
+        "float64 scores ask for 16 digits. One step in float32, or one constant that is cut short, leaves 7 "
+        "of them.",
         "Which step changes the dtype, or makes a new tensor without naming one?",
     ),
     zh=(
