@@ -38,9 +38,7 @@ class Course:
 
     def python_m(self, *words: str, status: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess:
         """Run `python -m WORDS`, and hold it to an exit status."""
-        return run(
-            [self.python, "-m", *words], cwd or self.root, status, user=self.user, **self.environment
-        )
+        return run([self.python, "-m", *words], cwd or self.root, status, user=self.user, **self.environment)
 
     def submission(self, student: str) -> Path:
         """Where a student's work is put by hand."""

@@ -1,6 +1,6 @@
-"""Submissions that are broken or hostile, each with the score that it has earned and what is to be said of it.
+"""Submissions that are broken or hostile, each with the score that it has earned and what is said of it.
 
-A case is a function that spoils a good submission; its docstring is read by nobody but people.
+A case is a function that spoils a good submission; its name is the student's.
 """
 
 import json

@@ -24,7 +24,9 @@ class User:
     home: Path
     python: str
 
-    def run(self, *words: str, cwd: Path | None = None, status: int | None = 0) -> subprocess.CompletedProcess:
+    def run(
+        self, *words: str, cwd: Path | None = None, status: int | None = 0
+    ) -> subprocess.CompletedProcess:
         """Run `python WORDS` as this user."""
         command = [self.python, *words]
         return run(command, cwd or self.home, status, user=self.name, HOME=str(self.home), USER=self.name)

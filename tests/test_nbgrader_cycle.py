@@ -1,4 +1,4 @@
-"""The whole cycle with the real nbgrader programs and real users: two students, and an instructor who is not root."""
+"""The whole cycle with the real nbgrader programs and real users, none of them root."""
 
 import csv
 import functools
@@ -145,7 +145,8 @@ def test_isolation_is_the_full_one_without_root(klass: Class):
 
 
 def test_students_reach_nothing_of_the_course(klass: Class):
-    for path in (klass.course.repository, klass.course.root / "secret_seed", klass.exchange / COURSE / "inbound"):
+    inbound = klass.exchange / COURSE / "inbound"
+    for path in (klass.course.repository, klass.course.root / "secret_seed", inbound):
         done = klass.people["bob"].run("-c", f"import os; os.listdir({str(path)!r})", status=1)
         assert "PermissionError" in done.stdout
 

@@ -1,6 +1,5 @@
 """Broken and hostile submissions in one autograde run: all graded, all rightly, none stops another."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +14,7 @@ ODD_NAMES = ("o'brien+x@uni.example", "-dash", "张伟", "two words", "=1+1", "a
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A course in which all of them have been autograded in one run, and given feedback."""
     course = make_course(tmp_path_factory.mktemp("hostile"))
     course.nbgrader("generate_assignment", "attention")
@@ -26,7 +25,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Course]:
     course.python_m("grader", "prepare", "--course", "assignments", cwd=course.repository)
     course.nbgrader("autograde", "attention")
     course.nbgrader("generate_feedback", "attention")
-    yield course
+    return course
 
 
 @pytest.fixture(scope="module")

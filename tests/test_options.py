@@ -1,5 +1,7 @@
 """The options of `pytest grader`, and that nothing beside a submission is run."""
 
+import json
+import os
 import re
 import shutil
 import sys
@@ -24,8 +26,8 @@ def test_submission_and_report_dir_in_both_spellings(tmp_path, submit, words):
     screen = terminal_run("grader", *words("--submission", path), *words("--report-dir", str(report)))
     assert screen.status == 1
     assert "Fix this first" in screen.text
-    assert "mine.py" in screen.text
-    assert (report / "report.json").exists()
+    told = json.loads((report / "report.json").read_text(encoding="utf-8"))
+    assert told["submission"]["path"] == os.path.relpath(path, ROOT)
 
 
 def test_the_default_is_the_students_file(report_of):
@@ -71,13 +73,9 @@ def trap(tmp_path: Path) -> tuple[str, Path]:
         ("grader", "--submission", "{file}"),
         ("grader", "--submission={file}"),
         ("--submission={file}", "grader"),
-        ("--submission={file}",),
-        ("grader", "-m", "scaling", "--submission", "{file}"),
         ("-m", "scaling", "grader", "--submission", "{file}"),
         ("--seed", "3", "grader", "--lang", "zh", "--submission", "{file}"),
         ("grader/test_1_shape.py", "--submission", "{file}"),
-        ("-v", "grader", "--submission", "{file}", "--tb=long"),
-        ("grader", "--report-dir", "{folder}", "--submission", "{file}"),
         ("--report-dir={folder}", "--submission={file}", "grader"),
     ],
     ids=" ".join,

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from grader.judge.exercise import TODOS
-from grader.judge.score import Finding, Result, Score
+from grader.judge.score import Result, Score
 from grader.judge.submission import Exchange
 from grader.judge.text import text
+
+PARAMETERS = "parameters_are_four_square_matrices"  # the check of what the constructor makes
 
 
 @dataclass(frozen=True)
@@ -27,55 +29,62 @@ def with_mistakes(results: Iterable[Result], exchanges: list[Exchange]) -> tuple
     results = tuple(results)
     wrong = ("failed", "error", "forbidden")
     lost = [result for result in results if result.outcome in wrong and result.finding.function]
-    parts = [result for result in lost if result.check.todo]
-    named = {}
-    for function in {result.finding.function for result in parts or lost}:
-        of_function = [result for result in parts or lost if result.finding.function == function]
-        named |= _name(function, of_function, exchanges)
+    parts = [result for result in lost if result.check.todo or result.check.id == PARAMETERS]
+    named = _named(parts or lost, exchanges)
     return tuple(named.get(result.check.id, result) for result in results)
 
 
-def _name(function: str, results: list[Result], exchanges: list[Exchange]) -> dict[str, Result]:
+def _named(lost: list[Result], exchanges: list[Exchange]) -> dict[str, Result]:
+    """By the id of the check, the results whose mistake is known."""
+    if not lost:
+        return {}
     from grader.judge import mistakes  # here, so that a right submission does not wait for the catalogue
 
-    found = mistakes.find(function, exchanges)
+    functions = {result.finding.function for result in lost}
+    found = {function: mistakes.find(function, exchanges) for function in functions}
+    whole, inner = found.get("forward"), mistakes.INNER
+    if whole and whole.function == inner in found:
+        found[inner] = found[inner] or whole  # where L_q = L_k it gives an answer, and raises elsewhere
     named = {}
-    for result in results:
-        sign = mistakes.signed(function, result, results, certain=True)
-        mistake = sign or found or mistakes.signed(function, result, results)
+    for result in lost:
+        function, finding = result.finding.function, result.finding
+        of_function = [other for other in lost if other.finding.function == function]
+        sign = mistakes.signed(function, result, of_function, certain=True)
+        mistake = sign or found[function] or mistakes.signed(function, result, of_function)
         if mistake:
-            meaning = text(
-                "report.same_as", title=mistake.text("title"), explanation=mistake.text("explanation")
-            )
-            if mistake is not found or not found.alter:
-                meaning = mistake.text("explanation")
-            finding = replace(result.finding, meaning=meaning, mistake=mistake.id, hint=mistake.text("hint"))
+            meaning = mistake.text("explanation")
+            if mistake is found[function] and mistake.alter:
+                meaning = text("report.same_as", title=mistake.text("title"), explanation=meaning)
+            finding = replace(finding, meaning=meaning, mistake=mistake.id, hint=mistake.text("hint"))
             named[result.check.id] = replace(result, finding=finding)
     return named
 
 
 def diagnose(score: Score) -> tuple[Diagnosis, ...]:
-    """One diagnosis for each TODO whose own checks found something, in the order of the TODOs.
+    """What to fix, in the order of the TODOs: one diagnosis for each TODO whose own checks found something.
 
-    The checks of one TODO are fed with right inputs, so what they find is in that TODO. The checks of the
-    whole functions speak only where no TODO is to blame. TODOs not attempted come after wrong ones.
+    The checks of one TODO are fed with right inputs, so what they find is in that TODO; two known mistakes in
+    two functions of a TODO are two diagnoses. The checks of the whole functions speak where no TODO is to
+    blame, and first of all where the parameters are not what they should be: that spoils the TODOs too.
+    TODOs not attempted come after wrong ones.
     """
-    found = []
+    whole = _lost(score.of_todo(None))
+    built = [result for result in whole if result.check.id == PARAMETERS and result.outcome == "failed"]
+    found = [Diagnosis(None, result, len(whole)) for result in built]
     for todo in TODOS:
         lost = _lost(score.of_todo(todo.name))
-        if lost:
-            found.append(Diagnosis(todo.name, lost[0], len(lost)))
-    if not found:
-        lost = _lost(score.of_todo(None))
-        found = [Diagnosis(None, lost[0], len(lost))] if lost else []
+        firsts = {result.finding.function: result for result in reversed(lost)}  # the first of each function
+        found += [
+            Diagnosis(todo.name, result, len(lost))
+            for result in lost
+            if result is lost[0] or (result.finding.mistake and result is firsts[result.finding.function])
+        ]
+    if not found and whole:
+        found = [Diagnosis(None, whole[0], len(whole))]
     return tuple(sorted(found, key=lambda diagnosis: diagnosis.result.outcome == "not_attempted"))
 
 
 def _lost(results: tuple[Result, ...]) -> list[Result]:
     """What did not pass: named mistakes first, TODOs not attempted last."""
     lost = [result for result in results if result.outcome != "passed"]
-    return sorted(lost, key=lambda result: (result.outcome == "not_attempted", not _is_named(result.finding)))
-
-
-def _is_named(finding: Finding) -> bool:
-    return finding.mistake is not None
+    return sorted(lost, key=lambda result: (result.outcome == "not_attempted", not result.finding.mistake))

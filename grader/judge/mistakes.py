@@ -228,12 +228,14 @@ def _in_question(function: str, candidates: list[Mistake], exchanges: list[Excha
 
 
 def _first_that_explains(candidates: list[Mistake], calls: list[Exchange]) -> Mistake | None:
-    for view, is_last in _views(calls):
-        view = _wrong_first(view)
-        if view:
-            found = next((entry for entry in candidates if _explains(entry, view)), None)
-            if found or is_last:
+    unexplained = False
+    for view, is_more in _views(calls):
+        if not (unexplained and is_more):  # what does not explain the results will not explain more than them
+            view = _wrong_first(view)
+            found = view and next((entry for entry in candidates if _explains(entry, view)), None)
+            if found:
                 return found
+            unexplained = bool(view)
     return None
 
 
@@ -305,22 +307,23 @@ class View:
 
 
 def _views(calls: list[Exchange]) -> Iterable[tuple[View, bool]]:
-    """The first view in which a mistake explains everything counts; True: the last if anything is wrong.
+    """The first view in which a mistake explains everything counts; with each, whether it has more in it.
 
     Results of ordinary calls, with those that raised; without them; gradients too; large inputs; and what
-    shows in the last digits alone. What does not explain the results will not explain more than them.
+    shows in the last digits alone, for which the whole functions are left out.
     """
     ordinary = [e for e in calls if _within(ORDINARY, e.call)]
     answered = [e for e in ordinary if e.answer]
     if len(answered) < len(ordinary):
         yield View(ordinary), False
-    yield View(answered), True
-    yield View(answered, gradients=True), False
+    yield View(answered), False
+    yield View(answered, gradients=True), True
     large = [e for e in calls if e.answer and not _within(ORDINARY, e.call)]
-    yield View(answered + [e for e in large if _dtype(e.call) == torch.float64]), False
-    yield View(answered + large), False
+    yield View(answered + [e for e in large if _dtype(e.call) == torch.float64]), True
+    yield View(answered + large), True
     fine = [e for e in answered if e.answer.results[0].dtype == torch.float64 == _dtype(e.call)]
-    yield View([e for e in fine if _within(MODERATE, e.call)], FINE), False
+    is_whole = any(todo_of(e.call.function) is None for e in fine)
+    yield View([e for e in fine if _within(MODERATE, e.call)], FINE), is_whole
 
 
 def _wrong_first(view: View) -> View | None:

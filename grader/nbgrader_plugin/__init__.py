@@ -1,1 +1,1 @@
-"""What assignments/nbgrader_config.py names: the release, the intake, the grading and the exports of nbgrader."""
+"""What assignments/nbgrader_config.py names: release, intake, grading and exports with nbgrader."""

@@ -17,11 +17,10 @@ REPORT = "attention"  # the metadata of an output that holds the report, for the
 _TABLE = 'style="border-collapse: collapse; margin: 0.4em 0; table-layout: auto; white-space: normal"'
 _CELL = 'style="text-align: left; vertical-align: top; padding: 0.2em 0.8em 0.2em 0; white-space: normal"'
 _BOX = 'style="border-left: 4px solid #c33; padding: 0.3em 0.8em; margin: 0.4em 0"'
-_MARKS = {"passed": "✓", "not_attempted": "…"}
 
 
 def score_output(score: float, html: str, report: dict[str, Any] | None) -> NotebookNode:
-    """The one output of a tier's cell; a report given here stays in the gradebook's copy, out of the feedback."""
+    """The one output of a tier's cell; a report given here stays out of the feedback."""
     return new_output(
         "execute_result",
         {"text/plain": repr(float(score)), "text/html": html},
@@ -37,11 +36,10 @@ def tier_html(report: dict[str, Any], tier_id: str, score: float, points: float,
     hidden = [check for check in checks if check["visibility"] == "hidden"]
     name = text(f"report.{tier_id.replace('-', '_')}").say(lang)
     parts = [_paragraph(f"{name}: {score:g} / {points:g}", bold=True)]
-    rows = [
-        (f"{_MARKS.get(outcome, '✗')} {', '.join(ids)}", "" if outcome == "passed" else message or outcome)
-        for outcome, message, ids in _grouped(public)
-    ]
-    parts.append(_table(rows))
+    lost = [check for check in public if check["outcome"] != "passed"]
+    parts += [_table(_rows(lost))] if lost else []
+    names = ", ".join(_name(check) for check in public if check["outcome"] == "passed")
+    parts += [_paragraph(f"✓ {names}")] if names else []
     if hidden:
         passed = sum(check["outcome"] == "passed" for check in hidden)
         parts.append(_paragraph(text("feedback.hidden", passed=passed, total=len(hidden)).say(lang)))
@@ -76,12 +74,19 @@ def _diagnosis(found: dict[str, Any], report: dict[str, Any], lang: str) -> list
     return [same[0]["message"] if same else "", ", ".join(where)]
 
 
-def _grouped(checks: Iterable[dict[str, Any]]) -> list[tuple[str, str | None, list[str]]]:
-    """Checks with the same outcome and the same words, once."""
+def _rows(lost: Iterable[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Lost checks and why; those with the same outcome and the same words at once."""
     groups: dict[tuple[str, str | None], list[str]] = {}
-    for check in checks:
-        groups.setdefault((check["outcome"], check["message"]), []).append(check["id"].replace("_", " "))
-    return [(outcome, message, ids) for (outcome, message), ids in groups.items()]
+    for check in lost:
+        groups.setdefault((check["outcome"], check["message"]), []).append(_name(check))
+    return [
+        (f"{'…' if outcome == 'not_attempted' else '✗'} {', '.join(names)}", message or outcome)
+        for (outcome, message), names in groups.items()
+    ]
+
+
+def _name(check: dict[str, Any]) -> str:
+    return check["id"].replace("_", " ")
 
 
 def _paragraph(words: str, bold: bool = False) -> str:

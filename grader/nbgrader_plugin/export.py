@@ -1,4 +1,4 @@
-"""Exports for `nbgrader export --exporter=grader.nbgrader_plugin.export.<name>`: Tiers, Checks, Canvas, Moodle.
+"""`nbgrader export --exporter=grader.nbgrader_plugin.export.<name>`: Tiers, Checks, Canvas or Moodle.
 
 All are CSV with what needs it quoted, and with nothing that a spreadsheet would take for a formula. A student
 without a verdict has an empty score and a status that says why, never a 0.

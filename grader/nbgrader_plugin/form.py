@@ -1,4 +1,4 @@
-"""The notebook as a form: built anew from the gradebook, with nothing of the student's but answers as text."""
+"""The notebook as a form: built anew from the gradebook; of the student it takes answers as text, no more."""
 
 import json
 from pathlib import Path
@@ -52,8 +52,9 @@ class Form(NbGraderPreprocessor):
             cells = {cell.name: cell for cell in released.source_cells}
             if set(cells) != set(order):
                 raise FormError(
-                    f"The cells of {source} are not those in the gradebook, so nothing can be graded. Differing: "
-                    f"{', '.join(sorted(set(cells) ^ set(order)))}. Put the released notebook back."
+                    f"The cells of {source} are not those in the gradebook, so nothing can be graded. "
+                    f"Put the released notebook back. Differing: "
+                    + ", ".join(sorted(set(cells) ^ set(order)))
                 )
             graded = {cell.name: cell for cell in released.grade_cells}
             solutions = {cell.name for cell in released.solution_cells}

@@ -39,11 +39,8 @@ def in_order(folder: Path) -> bool:
     here = {entry.name: entry for entry in os.scandir(folder)}
     student = here.pop("student", None)
     here.pop(NOTES_FILE, None)
-    if not {NOTEBOOK, "submission_secret.txt"} <= set(here) <= {
-        NOTEBOOK,
-        "submission_secret.txt",
-        "timestamp.txt",
-    }:
+    needed = {NOTEBOOK, "submission_secret.txt"}
+    if not needed <= set(here) <= needed | {"timestamp.txt"}:
         return False
     if student:
         if not student.is_dir(follow_symlinks=False):

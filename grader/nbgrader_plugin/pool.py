@@ -1,4 +1,4 @@
-"""Judge processes beside nbgrader: they stay ready, and grade the next submissions while it does its own work."""
+"""Judge processes beside nbgrader: they stay ready, and grade the next submissions while it works."""
 
 import contextlib
 import hashlib
@@ -27,7 +27,7 @@ class Pool:
     """Grades submissions, one process for each of `jobs`; require: "sandbox" to accept no less."""
 
     def __init__(self, jobs: int, require: str | None, seed: str, lang: str):
-        self._folder = tempfile.TemporaryDirectory(prefix="attention-nbgrader-")  # noqa: SIM115, lives as long
+        self._folder = tempfile.TemporaryDirectory(prefix="attention-nbgrader-")
         self._results = Results(Path(self._folder.name), seed)
         self._lang = lang
         self._arguments = (jobs, get_context("spawn"), start_judge, (require,))

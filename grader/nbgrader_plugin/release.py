@@ -23,7 +23,7 @@ def _check_notebook(nb: NotebookNode) -> None:
     """KitError unless it can be graded as a form, and tells nothing that it should not."""
     ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in nb.cells]
     if None in ids:
-        raise KitError(f"cell {ids.index(None) + 1} of the notebook has no grade_id, so grading would drop it")
+        raise KitError(f"cell {ids.index(None) + 1} has no grade_id, so grading would drop it")
     missing = [name for name in TIER_CELLS if name not in ids]
     if missing:
         raise KitError(f"the notebook has no cells {', '.join(missing)}: nothing would carry their points")

@@ -136,9 +136,7 @@ def _notes(score: Score, lang: str, report: str | None) -> list[Text]:
         )
     elif score.score == MAX_SCORE:
         notes.append(Text(_say(f"all_passed_{score.visibility}", lang), style="bold green"))
-    if any(
-        result.outcome == "passed" and result.check.tier == "equivalence-1e-16" for result in score.results
-    ):
+    if any(tier.tier.id == "equivalence-1e-16" and tier.passed == tier.total > 0 for tier in score.tiers):
         notes.append(Text(_say("why_1e_16", lang), style="dim"))
     if report:
         notes.append(Text(_say("report", lang, file=report), style="dim"))

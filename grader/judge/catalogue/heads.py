@@ -4,8 +4,32 @@ import itertools
 import math
 
 import torch
+import torch.nn.functional as F
 
 from grader.judge.mistakes import mistake
+
+# --- what is put in where it does not belong
+
+FUNCTIONS = (torch.tanh, torch.sigmoid, F.silu, F.elu, F.leaky_relu, F.softplus, torch.relu, F.gelu)
+
+
+def _layer_norm(x):
+    return F.layer_norm(x, x.shape[-1:])
+
+
+def _rms_norm(x, eps=1e-6):
+    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
+def _rms_norm_of_torch(x):
+    return _rms_norm(x, torch.finfo(x.dtype).eps)
+
+
+def _unit(x):
+    return F.normalize(x, dim=-1)
+
+
+NORMS = (_layer_norm, _rms_norm, _rms_norm_of_torch, _unit)
 
 
 def _cut(formula, x):
@@ -479,18 +503,19 @@ def split_heads(self, dims, x):
 @mistake(
     "split-first-sample",
     en=(
-        "every sample of the batch gets the numbers of sample 0",
+        "every sample of the batch gets the numbers of one and the same sample",
         "A batch is several sentences side by side. This goes unnoticed while one tests with a batch of 1.",
         "Is there an index [0] or a slice [:1] left in from trying things out?",
     ),
     zh=(
-        "batch 里的每个样本拿到的都是样本 0 的数",
+        "batch 里的每个样本拿到的都是同一个样本的数",
         "batch 是并排放着的几个句子。只用 batch 为 1 来试，是发现不了的。",
         "是不是有试验时留下的 [0] 或 [:1]？",
     ),
+    parameters=(slice(0, 1), slice(-1, None)),
 )
-def split_heads(self, x):
-    return _right(self, x[:1].expand_as(x))
+def split_heads(self, sample, x):
+    return _right(self, x[sample].expand_as(x))
 
 
 @mistake(
@@ -599,7 +624,7 @@ def _factor(formula, call, result):
     """The one factor between the result and the right one, if there is one."""
     right = _right(formula, call.args[0].double())
     factor = float((result * right).sum() / (right * right).sum())
-    return factor if math.isfinite(factor) else None
+    return factor if math.isfinite(factor) and factor else None
 
 
 @mistake(
@@ -619,6 +644,44 @@ def _factor(formula, call, result):
 )
 def split_heads(self, factor, x):
     return factor * _right(self, x)
+
+
+@mistake(
+    "split-wrong-order-of-dimensions",
+    en=(
+        "the features are cut rightly, and the dimensions stand in another order than (B, H, L, d_head)",
+        "Attention works on the last two dimensions, tokens and features; batch and heads only ride along "
+        "in front.",
+        "A permute lists the old places in the new order. Read yours aloud with B, L, H and d_head.",
+    ),
+    zh=(
+        "特征切对了，但各维的顺序不是 (B, H, L, d_head)",
+        "attention 作用在最后两维上，也就是 token 和特征；batch 和头只是排在前面。",
+        "permute 按新的顺序列出旧的维度。用 B、L、H、d_head 把你的念一遍。",
+    ),
+    parameters=tuple(order for order in itertools.permutations(range(4)) if order != (0, 2, 1, 3)),
+)
+def split_heads(self, order, x):
+    return _cut(self, x).permute(order)
+
+
+@mistake(
+    "split-activation",
+    en=(
+        "a function is applied to the numbers on the way",
+        "A split only moves numbers. Queries, keys and values are plain linear maps of the tokens; an "
+        "activation belongs to the feed-forward layer.",
+        "Is there any arithmetic in a split?",
+    ),
+    zh=(
+        "切分时对数做了某种函数运算",
+        "切分只是移动数。query、key 和 value 都是 token 的单纯线性映射；激活函数属于前馈层。",
+        "切分需要任何运算吗？",
+    ),
+    parameters=(*FUNCTIONS, *NORMS, lambda x: torch.softmax(x, -1)),
+)
+def split_heads(self, function, x):
+    return function(_right(self, x))
 
 
 @mistake(

@@ -543,6 +543,44 @@ def _cap(formula, call, mask):
     return len(mask) if 1 < len(mask) < call.args[0] - 1 and mask.dim() == 2 else None
 
 
+signed_mistake(
+    "causal-mask-random",
+    function="causal_mask",
+    signs=(UNSTEADY,),
+    en=(
+        "The mask is another one each time it is made.",
+        "A mask made of random numbers or of memory that was not initialised hides other keys in each call. "
+        "The triangle depends on the length alone.",
+        "What do you start from, before the triangle is cut out?",
+    ),
+    zh=(
+        "每次生成的 mask 都不一样。",
+        "由随机数或未初始化的内存得到的 mask，每次调用遮住的 key 都不同。三角形只取决于长度。",
+        "在取三角形之前，你是从什么开始的？",
+    ),
+    fit=lambda formula, call, mask: mask.shape == (call.args[0],) * 2 or None,
+)
+
+
+@mistake(
+    "causal-mask-remembered",
+    en=(
+        "the mask of an earlier call comes back, whatever length is asked for now",
+        "A mask that is kept between calls fits only texts of the same length, on the same device.",
+        "Which name outlives a call, and when is it made anew?",
+    ),
+    zh=(
+        "不管这次要求的长度是多少，返回的都是之前某次调用的 mask",
+        "保存在两次调用之间的 mask，只适合同样长度、同一设备上的文本。",
+        "哪个变量在一次调用结束后还留着？它什么时候会重新生成？",
+    ),
+    fit=lambda formula, call, mask: len(mask),
+    signs=(UNSTEADY,),
+)
+def causal_mask(self, size, length, device=None):
+    return square(size, device).tril()
+
+
 @mistake(
     "causal-mask-capped",
     en=(
@@ -608,24 +646,6 @@ def causal_mask(self, mask_of, length, device=None):
     return mask_of(length, device)
 
 
-signed_mistake(
-    "causal-mask-random",
-    function="causal_mask",
-    signs=(UNSTEADY,),
-    en=(
-        "The mask is another one each time it is made.",
-        "A mask made of random numbers or of memory that was not initialised hides other keys in each call. "
-        "The triangle depends on the length alone.",
-        "What do you start from, before the triangle is cut out?",
-    ),
-    zh=(
-        "每次生成的 mask 都不一样。",
-        "由随机数或未初始化的内存得到的 mask，每次调用遮住的 key 都不同。三角形只取决于长度。",
-        "在取三角形之前，你是从什么开始的？",
-    ),
-)
-
-
 # --- the mask has no effect, or only sometimes
 
 
@@ -666,58 +686,6 @@ def attention_weights(self, scores, mask=None):
     if mask is None:
         raise TypeError("no mask to apply")
     return softmax(scores)
-
-
-@mistake(
-    "mask-none-crashes",
-    en=(
-        "the code expects a mask in every call",
-        "mask is None by default, and means that every query may see every key.",
-        "What does your first line do with a mask that is None?",
-    ),
-    zh=(
-        "代码以为每次调用都有 mask",
-        "mask 默认是 None，表示每个 query 都可以看到每个 key。",
-        "mask 为 None 时，你的第一行会做什么？",
-    ),
-)
-def attention_weights(self, scores, mask=None):
-    return softmax(scores.masked_fill(~mask, -math.inf))
-
-
-@mistake(
-    "argument-required",
-    en=(
-        "the argument mask has no default",
-        "The exercise calls the function with the scores alone, too. The signature in the template says "
-        "mask=None.",
-        "How does your first line differ from that of the template?",
-    ),
-    zh=(
-        "参数 mask 没有默认值",
-        "这个函数也会只传入分数来调用。模板里的签名是 mask=None。",
-        "你的函数签名与模板里的有什么不同？",
-    ),
-)
-def attention_weights(self, scores, mask):
-    return softmax(blocked(scores, mask))
-
-
-@mistake(
-    "mask-truth-value",
-    en=(
-        "the mask itself stands in an if",
-        "A tensor of many entries is neither true nor false. The question is whether there is a mask at all.",
-        "How does one ask in Python whether a name is None?",
-    ),
-    zh=(
-        "把 mask 本身放进了 if",
-        "有许多元素的张量既不算真也不算假。要问的是到底有没有 mask。",
-        "在 Python 里，怎样判断一个变量是不是 None？",
-    ),
-)
-def attention_weights(self, scores, mask=None):
-    return softmax(blocked(scores, mask) if mask is not None and bool(mask) else scores)
 
 
 def _rank_in(*ranks):

@@ -6,7 +6,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grader.judge.catalogue.heads import found_orders, moved
+from grader.judge.catalogue.heads import FUNCTIONS, NORMS, found_orders, moved
 from grader.judge.mistakes import mistake, signed_mistake
 
 
@@ -511,9 +511,6 @@ def combine_heads(self, approximate, heads):
     return F.gelu(_project(self, _joined(heads)), approximate=approximate)
 
 
-FUNCTIONS = (torch.tanh, torch.sigmoid, F.silu, F.elu, F.leaky_relu, F.softplus, torch.relu, F.gelu)
-
-
 @mistake(
     "output-activation",
     en=(
@@ -570,25 +567,6 @@ def combine_heads(self, function, heads):
 def combine_heads(self, share, heads):
     joined = _joined(heads)
     return share * joined + _project(self, joined) * (0.5 if share == 0.5 else 1)
-
-
-def _rms_norm(x, eps=1e-6):
-    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
-
-
-def _layer_norm(x):
-    return F.layer_norm(x, x.shape[-1:])
-
-
-def _unit(x):
-    return F.normalize(x, dim=-1)
-
-
-def _rms_norm_of_torch(x):
-    return _rms_norm(x, torch.finfo(x.dtype).eps)
-
-
-NORMS = (_layer_norm, _rms_norm, _rms_norm_of_torch, _unit)
 
 
 @mistake(
@@ -885,7 +863,7 @@ def _factor(formula, call, result):
     """The one factor between the result and the right one, if there is one."""
     right = formula.combine_heads(call.args[0].double())
     factor = float((result * right).sum() / (right * right).sum())
-    return factor if math.isfinite(factor) else None
+    return factor if math.isfinite(factor) and factor else None
 
 
 @mistake(

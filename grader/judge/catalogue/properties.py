@@ -384,13 +384,13 @@ signed_mistake(
         )
     ],
     en=(
-        "the forward is right, and the way back of the gradient is broken",
+        "the way back of the gradient is broken",
         "Autograd keeps the numbers that it needs on the way back. Usual causes: an in-place operation (a "
         "trailing _ , or +=, /=) on one of them, and a detour through numpy.",
         "Which operation of your function works in place, or leaves torch?",
     ),
     zh=(
-        "前向是对的，但梯度回不去",
+        "梯度回不去",
         "autograd 会保存反向传播需要的数。常见原因：对其中某个张量做了就地操作（结尾的 _，或 +=、/=），或者"
         "绕道 numpy。",
         "你的函数里，哪个操作是就地进行的，或者离开了 torch？",
@@ -622,13 +622,13 @@ for _function, _id, _learns, _lernt in (
         signs=[("*", "no_graph")],
         en=(
             "the result is cut off from its inputs",
-            f"The values are right, but no gradient comes back: {_learns} never learn. Usual causes: detach, .data, "
-            "torch.no_grad, and a detour through numpy, item or tolist.",
+            f"No gradient comes back: {_learns} never learn. "
+            "Usual causes: detach, .data, torch.no_grad, and a detour through numpy, item or tolist.",
             "Which line takes the numbers out of the graph? Nothing here needs to.",
         ),
         zh=(
             "结果与输入断开了",
-            f"数值是对的，但梯度回不来：{_lernt}永远学不到东西。"
+            f"梯度回不来：{_lernt}永远学不到东西。"
             "常见原因：detach、.data、torch.no_grad，或者绕道 numpy、item、tolist。",
             "哪一行把数从计算图里取了出来？这里没有任何一处需要这样做。",
         ),

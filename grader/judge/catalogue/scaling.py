@@ -1492,28 +1492,7 @@ def attention_scores(self, limit, query, key):
     return _Clipped.apply(scaled(query, key), limit)
 
 
-# --- calls that raise, or do not repeat
-
-
-@mistake(
-    "fixed-rank",
-    en=(
-        "the code works for one number of dimensions only",
-        "Attention works on the last two dimensions. Code that counts from the front, or unpacks a fixed "
-        "number of sizes, is made for one number of leading dimensions.",
-        "Which of your dimensions are counted from the front? Count them from the end.",
-    ),
-    zh=(
-        "代码只适用于某一种维数",
-        "attention 作用在最后两维上。从前面数维度，或者按固定个数拆开 shape，就只适合一种前置维数。",
-        "哪些维度是从前面数的？请改为从末尾数起。",
-    ),
-    parameters=((4,), (3,), (2,), (3, 4), (3, 4, 5), (2, 3), (4, 5), (2, 3, 4)),
-)
-def attention_scores(self, ranks, query, key):
-    if query.dim() not in ranks:
-        raise ValueError("made for another number of dimensions")
-    return scaled(query, key)
+# --- calls that do not repeat
 
 
 def _growing(formula, call, scores):

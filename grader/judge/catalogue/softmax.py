@@ -1197,32 +1197,6 @@ def attention_weights(self, above, scores, mask=None):
     return torch.exp(scores - tops[0]) / torch.exp(scores - tops[1]).sum(-1, keepdim=True)
 
 
-# --- calls that raise
-
-
-@mistake(
-    "fixed-rank",
-    en=(
-        "the code works for one number of dimensions only",
-        "The softmax runs over the last dimension. Code that counts from the front, or unpacks a fixed "
-        "number of sizes, is made for one number of leading dimensions.",
-        "Which of your dimensions are counted from the front? Count them from the end.",
-    ),
-    zh=(
-        "代码只适用于某一种维数",
-        "softmax 沿最后一维进行。从前面数维度，或者按固定个数拆开 shape，就只适合一种前置维数。",
-        "哪些维度是从前面数的？请改为从末尾数起。",
-    ),
-    parameters=(3, (4,), (3,), (2,), (3, 4), (3, 4, 5), (2, 3), (4, 5), (2, 3, 4)),
-)
-def attention_weights(self, form, scores, mask=None):
-    if isinstance(form, int):  # the dimension of the softmax, from the front
-        return softmax(blocked(scores, mask), form)
-    if scores.dim() not in form:
-        raise ValueError("made for another number of dimensions")
-    return weights_of(scores, mask)
-
-
 # --- precision
 
 

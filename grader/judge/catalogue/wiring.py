@@ -6,7 +6,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from grader.judge.catalogue.output import FUNCTIONS, NORMS
+from grader.judge.catalogue.heads import FUNCTIONS, NORMS
 from grader.judge.mistakes import mistake, signed_mistake
 
 
@@ -767,6 +767,26 @@ def scaled_dot_product_attention(self, function, query, key, value, mask=None):
     return function(weights @ value), weights
 
 
+@mistake(
+    "values-altered-before-mixing",
+    en=(
+        "an activation function or a norm is applied to the values",
+        "The output is the weighted average of the values as they are: what is negative must stay so, and "
+        "what is large.",
+        "If all values are equal, the output is that value. Is it in yours?",
+    ),
+    zh=(
+        "对 value 用了激活函数或归一化",
+        "输出就是 value 原样的加权平均：负的要保持为负，大的要保持为大。",
+        "如果所有 value 都相等，输出就应当等于它。你的是这样吗？",
+    ),
+    parameters=(*FUNCTIONS, *NORMS, lambda x: torch.softmax(x, -1), lambda x: torch.softmax(x, -2)),
+)
+def scaled_dot_product_attention(self, function, query, key, value, mask=None):
+    weights = _weights(self, query, key, mask)
+    return weights @ function(value), weights
+
+
 # --- forward: the projections
 
 
@@ -997,7 +1017,11 @@ mistake(
         "都是方阵，所以不会报错。",
         "把三行投影逐个字母比较一下：每个层都恰好用了一次吗？",
     ),
-    parameters=tuple(itertools.product(("W_Q", "W_K", "W_V", "W_O", "x"), repeat=3)),
+    parameters=tuple(
+        names
+        for names in itertools.product(("W_Q", "W_K", "W_V", "W_O", "x"), repeat=3)
+        if names != ("W_Q", "W_K", "W_V")
+    ),
 )
 def forward(self, names, x, mask=None):
     return _attend(self, *_projected(self, x, names), mask)
@@ -1831,13 +1855,17 @@ class _AndItsSum(torch.autograd.Function):
         return gradient + 1
 
 
-def _drops_weights(formula, call, answer):
-    """Each weight is 0 or the right one times a constant above 1."""
+def _right(formula, call):
     args = [
         arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
         for arg in call.args
     ]
-    _, right = getattr(formula, call.function)(*args)
+    return getattr(formula, call.function)(*args)
+
+
+def _drops_weights(formula, call, answer):
+    """Each weight is 0 or the right one times a constant above 1."""
+    _, right = _right(formula, call)
     ratio = answer.results[1].double()[right > 1e-6] / right[right > 1e-6]
     kept = ratio[ratio != 0]
     return bool((kept > 1.001).all()) and torch.allclose(kept, kept[:1], rtol=1e-3)
@@ -1861,4 +1889,32 @@ for _function in ("scaled_dot_product_attention", "forward"):
             "用同样的输入调用两次，输出相同吗？",
         ),
         holds=_drops_weights,
+    )
+
+
+def _returns_other_weights(formula, call, answer):
+    """The output is right, and the weights have the right shape at least."""
+    (output, weights), right = answer.results, _right(formula, call)
+    if output.shape != right[0].shape or weights.shape != right[1].shape:
+        return False
+    return torch.allclose(right[0], output.double(), rtol=1e-4, atol=1e-5)
+
+
+for _function in ("scaled_dot_product_attention", "forward"):
+    signed_mistake(
+        "returned-weights-altered",
+        _function,
+        signs=(),
+        en=(
+            "the output is right, but the weights that are returned are not those that made it",
+            "Who looks at the table wants to see what the model does: the weights of the output, after mask "
+            "and softmax.",
+            "Which tensor multiplies the values, and which one is returned?",
+        ),
+        zh=(
+            "输出是对的，但返回的权重不是产生它的那一份",
+            "看这张表的人想知道模型到底做了什么：应当是 mask 和 softmax 之后、产生输出的权重。",
+            "与 value 相乘的是哪个张量？返回的又是哪个？",
+        ),
+        holds=_returns_other_weights,
     )
