@@ -21,9 +21,10 @@ def test_causal_mask_is_a_square_of_bools(student, expect):
 def test_weights_have_the_shape_of_the_scores(student, draw, expect):
     """Each score becomes one weight, so (..., L_q, L_k) stays as it is, for any leading dimensions."""
     for leading in [*LEADING, (1,), (1, 3), (2, 1)]:
-        for l_q, l_k in ((5, 7), (1, 7), (5, 1)):
+        for l_q, l_k in ((6, 6), (5, 7), (1, 7), (5, 1)):
             scores = draw.normal(*leading, l_q, l_k)
-            for mask in ((), (None,), (draw.bools(l_q, l_k),)):
+            masks = (draw.bools(*sizes) for sizes in ((l_q, l_k), (1, l_k), (*leading, l_q, l_k)))
+            for mask in ((), (None,), *((mask,) for mask in masks)):
                 expect.shape(student.attention_weights(scores, *mask), *leading, l_q, l_k)
 
 
@@ -38,8 +39,8 @@ def test_weights_keep_the_dtype(student, draw, expect):
 def test_scores_pair_every_query_with_every_key(student, draw, expect):
     """L_q queries against L_k keys give an L_q x L_k table; d_k is summed away. L_q and L_k may differ."""
     for leading in [*LEADING, (1,), (1, 3), (2, 1)]:
-        for l_q, l_k in ((5, 7), (1, 7), (5, 1)):
-            query, key = draw.normal(*leading, l_q, 10), draw.normal(*leading, l_k, 10)
+        for l_q, l_k, d_k in ((6, 6, 12), (5, 7, 10), (1, 7, 3), (5, 1, 8)):
+            query, key = draw.normal(*leading, l_q, d_k), draw.normal(*leading, l_k, d_k)
             expect.shape(student.attention_scores(query, key), *leading, l_q, l_k)
 
 
@@ -47,7 +48,9 @@ def test_scores_pair_every_query_with_every_key(student, draw, expect):
 def test_scores_keep_the_dtype(student, draw, expect):
     """float32 queries and keys give float32 scores, float64 gives float64."""
     for dtype in (torch.float32, torch.float64):
-        expect.dtype(student.attention_scores(draw.query(dtype), draw.key(dtype)), dtype)
+        query, key = draw.query(dtype), draw.key(dtype)
+        for _ in range(2):  # the second time too
+            expect.dtype(student.attention_scores(query, key), dtype)
 
 
 @pytest.mark.head_split

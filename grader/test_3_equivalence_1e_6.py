@@ -12,6 +12,8 @@ from grader.judge import oracle
 from grader.judge.draw import other_layout
 
 TOLERANCE = 1e-6
+LEADING = [(), (3,), (2, 3), (4, 2, 3), (1,), (1, 2)]
+LENGTHS = [(6, 6), (5, 7), (1, 7), (5, 1)]  # L_q, L_k
 
 
 def test_written_from_scratch(student, draw):
@@ -36,6 +38,17 @@ def test_scores_equal_the_naive_loop(student, draw, expect):
 
 
 @pytest.mark.scaling
+def test_scores_at_any_rank_and_size(student, draw, expect):
+    """The formula is the same for one query or many, with any leading dimensions, and for every d_k."""
+    for leading in LEADING:
+        for (l_q, l_k), d_k in zip(LENGTHS, (12, 10, 3, 8), strict=True):
+            query = draw.normal(*leading, l_q, d_k, dtype=torch.float32) / 4
+            key = draw.normal(*leading, l_k, d_k, dtype=torch.float32) / 4
+            truth = oracle.attention_scores(query.double(), key.double())
+            expect.close(student.attention_scores(query, key), truth, TOLERANCE)
+
+
+@pytest.mark.scaling
 def test_scores_do_not_depend_on_memory_or_history(student, draw, expect):
     """The same numbers give the same scores, however they lie in memory, and as often as one asks."""
     query, key = draw.query(torch.float32) / 4, draw.key(torch.float32) / 4
@@ -55,6 +68,17 @@ def test_weights_equal_the_naive_loop(student, draw, expect):
     for allowed in (None, mask):
         truth = oracle.attention_weights(scores.double(), allowed)
         expect.close(student.attention_weights(scores, allowed), truth, TOLERANCE)
+
+
+@pytest.mark.mask
+def test_weights_at_any_rank_and_size(student, draw, expect):
+    """Softmax and mask are the same for one query or many, at any rank, and for small weights too."""
+    for leading in LEADING:
+        for l_q, l_k in LENGTHS:
+            scores = 3 * draw.normal(*leading, l_q, l_k, dtype=torch.float32)
+            for mask in (None, draw.bools(l_q, l_k), draw.bools(*leading, l_q, l_k)):
+                truth = oracle.attention_weights(scores.double(), mask)
+                expect.close(student.attention_weights(scores, mask), truth, TOLERANCE)
 
 
 @pytest.mark.mask
@@ -85,11 +109,13 @@ def test_weights_do_not_depend_on_memory_or_history(student, draw, expect):
 def test_split_heads_equals_slices(student, draw, expect):
     """Head h holds features h * d_head to (h + 1) * d_head of every token, in order."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H)
-    for x in (draw.tokens(torch.float32), draw.normal(5, 7, s.d_model, dtype=torch.float32)):
-        truth = oracle.split_heads(x, s.H)
-        expect.close(module.split_heads(x), truth, TOLERANCE)
-        expect.close(module.split_heads(other_layout(x)), truth, TOLERANCE)  # not contiguous in memory
+    for n_heads in (s.H, 1, s.d_model):
+        module = student.multi_head_attention(s.d_model, n_heads)
+        for batch, length in ((s.B, s.L), (5, 7), (s.H, s.H), (1, s.L), (s.B, 1)):
+            x = draw.normal(batch, length, s.d_model, dtype=torch.float32)
+            truth = oracle.split_heads(x, n_heads)
+            expect.close(module.split_heads(x), truth, TOLERANCE)
+            expect.close(module.split_heads(other_layout(x)), truth, TOLERANCE)  # not contiguous in memory
 
 
 @pytest.mark.W_O
@@ -99,11 +125,13 @@ def test_combine_heads_equals_concatenation_and_projection(student, draw, expect
     s = draw.sizes
     projections = draw.output_projection(torch.float32)
     projections["W_O"] /= 16
-    module = student.multi_head_attention(s.d_model, s.H, projections)
-    for heads in (draw.heads(torch.float32), draw.normal(5, s.H, 7, s.d_head, dtype=torch.float32)):
-        truth = oracle.combine_heads(heads.double(), projections["W_O"].double())
-        expect.close(module.combine_heads(heads), truth, TOLERANCE)
-        expect.close(module.combine_heads(other_layout(heads)), truth, TOLERANCE)  # not contiguous in memory
+    for n_heads in (s.H, 1, s.d_model):
+        module = student.multi_head_attention(s.d_model, n_heads, projections)
+        for batch, length in ((s.B, s.L), (5, 7), (s.H, s.H), (1, s.L), (s.B, 1)):
+            heads = draw.normal(batch, n_heads, length, s.d_model // n_heads, dtype=torch.float32)
+            truth = oracle.combine_heads(heads.double(), projections["W_O"].double())
+            expect.close(module.combine_heads(heads), truth, TOLERANCE)
+            expect.close(module.combine_heads(other_layout(heads)), truth, TOLERANCE)  # not contiguous
 
 
 @pytest.mark.weight(2)
@@ -117,6 +145,18 @@ def test_attention_equals_the_naive_loop_and_torch(student, draw, expect):
         expect.close(output, truth, TOLERANCE, torch_output)
         expect.close(output, torch_output, TOLERANCE)
         expect.close(weights, true_weights, TOLERANCE)
+
+
+def test_attention_at_any_rank_and_size(student, draw, expect):
+    """Attention is the same for one query or many, for one key or many, with any leading dimensions."""
+    for leading in LEADING:
+        for l_q, l_k in LENGTHS:
+            query, key = (draw.normal(*leading, n, 10, dtype=torch.float32) for n in (l_q, l_k))
+            value = draw.normal(*leading, l_k, 6, dtype=torch.float32) / 8
+            for mask in (None, draw.bools(l_q, l_k)):
+                truth, _ = oracle.attention(query.double(), key.double(), value.double(), mask)
+                output, _ = student.scaled_dot_product_attention(query, key, value, mask)
+                expect.close(output, truth, TOLERANCE)
 
 
 @pytest.mark.weight(2)
@@ -142,12 +182,12 @@ def test_a_module_remembers_only_its_parameters(student, draw, expect):
     for n_heads, reloaded in ((s.H, False), (s.d_head, True)):  # the second has H and d_head exchanged
         module = student.multi_head_attention(s.d_model, n_heads, small_projections(draw), reloaded)
         modules.append((module, n_heads))
-    for batch, length in ((s.B, s.L), (s.B, s.L), (s.B, 7), (5, s.L), (1, 7)):
+    for batch, length in ((s.B, s.L), (s.B, s.L), (s.B, 7), (s.H, s.H), (1, 7), (s.B, 1)):
         for module, n_heads in modules:
             projections = small_projections(draw)  # as after a step of training
             exact_projections = {name: weight.double() for name, weight in projections.items()}
             x = draw.normal(batch, length, s.d_model, dtype=torch.float32)
-            x[:, 1] = 0  # a token of zeros is a token like any other
+            x[:, -1] = 0  # a token of zeros is a token like any other
             for mask in (draw.bools(batch, 1, length, length), None):
                 truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
                 expect.close(module.with_weights(projections).forward(x, mask)[0], truth, TOLERANCE)
