@@ -5,6 +5,7 @@ import inspect
 import platform
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from grader.judge.draw import Draw, Sizes, secret_sizes
 from grader.judge.exercise import TODO_BY_NAME, section_of
 from grader.judge.expect import CheckFailed, Expect
 from grader.judge.local import LocalSubmission
-from grader.judge.score import GATED, Check, Finding, Result, Score
+from grader.judge.score import GATED, LOST, Check, Finding, Result, Score
 from grader.judge.scratch import ready_made_attention
 from grader.judge.source import Source, SourceError, read_source
 from grader.judge.submission import Exchange, Student, Submission
@@ -92,10 +93,9 @@ class Run:
         if error is None:
             return Result(check, "passed", None, measurement, leaks)
         if isinstance(error, CheckFailed | StudentError):
-            outcome, line = (
-                ("failed", None) if isinstance(error, CheckFailed) else (error.outcome, error.line)
-            )
-            finding = self._finding(check, function, tools, error.seen, line)
+            outcome = getattr(error, "outcome", "failed")
+            outcome = outcome if outcome in LOST else "error"  # in this process student code can raise it too
+            finding = self._finding(check, function, tools, error.seen, getattr(error, "line", None))
             return Result(check, outcome, finding, measurement, leaks)
         seen = text("seen.grader_error", type=type(error).__name__, says=error)
         finding = Finding(seen, text("seen.grader_error_meaning"), None, None, None)
@@ -110,10 +110,20 @@ class Run:
         called = tools.student.exchanges[-1].call.function if tools.student.exchanges else None
         if line is None and called:
             line = self._source.line_of(called)
+        if seen.key in ("seen.raised", "seen.import_raised"):
+            meaning = text("report.stopped", asks=meaning)
         section = TODO_BY_NAME[check.todo].section if check.todo else section_of(called) if called else None
         if check.visibility == "hidden":  # neither numbers nor words that tell the inputs
             seen, meaning = text("seen.hidden"), text(f"hidden.{check.tier}")
         return Finding(seen, meaning, called, line, section)
+
+    def _named(self) -> tuple[Result, ...]:
+        """The results with known mistakes named; a fault in that costs the names and no verdict."""
+        try:
+            return with_mistakes(self.results, self._exchanges)
+        except Exception as error:
+            warnings.warn(f"no mistake was named: {type(error).__name__}: {error}", stacklevel=2)
+            return tuple(self.results)
 
     def score(self) -> Score:
         """The verdict on what has run so far."""
@@ -123,7 +133,7 @@ class Run:
             visibility="official" if self.official else "public",
             isolation=self.isolation,
             expected=tuple(check for check, _ in manifest.checks(self.official)),
-            results=with_mistakes(self.results, self._exchanges),
+            results=self._named(),
             environment={
                 "python": platform.python_version(),
                 "torch": torch.__version__,

@@ -21,7 +21,7 @@ def test_the_catalogue_is_large():
 
 @ENTRIES
 def test_an_entry_has_all_its_words(entry):
-    assert entry.function in FUNCTIONS
+    assert entry.function in FUNCTIONS or (entry.signs and not entry.function)
     for lang in LANGUAGES:
         words = entry.words[lang]
         for part in (words.title, words.explanation, words.hint):

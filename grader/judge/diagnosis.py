@@ -8,6 +8,7 @@ from grader.judge.score import Result, Score
 from grader.judge.submission import Exchange
 from grader.judge.text import text
 
+FROM_SCRATCH = "written_from_scratch"  # the check behind the gate
 PARAMETERS = "parameters_are_four_square_matrices"  # the check of what the constructor makes
 
 
@@ -68,6 +69,10 @@ def diagnose(score: Score) -> tuple[Diagnosis, ...]:
     blame, and first of all where the parameters are not what they should be: that spoils the TODOs too.
     TODOs not attempted come after wrong ones.
     """
+    forbidden = [result for result in score.results if result.outcome == "forbidden"]
+    if forbidden:  # the gate is shut for all checks of three tiers: the one that says so, and nothing else
+        gate = [result for result in forbidden if result.check.id == FROM_SCRATCH]
+        return (Diagnosis(None, (gate or forbidden)[0], len(forbidden)),)
     whole = _lost(score.of_todo(None))
     built = [result for result in whole if result.check.id == PARAMETERS and result.outcome == "failed"]
     found = [Diagnosis(None, result, len(whole)) for result in built]

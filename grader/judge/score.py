@@ -27,7 +27,8 @@ TIERS = (
 MAX_SCORE = sum(tier.points for tier in TIERS)
 GATED = ("equivalence-1e-6", "equivalence-1e-16", "gradient-flow")  # closed to code that is not from scratch
 
-OUTCOMES = ("passed", "failed", "not_attempted", "error", "timeout", "crashed", "forbidden", "grader_error")
+LOST = ("failed", "not_attempted", "error", "timeout", "crashed", "forbidden")  # through the submission
+OUTCOMES = ("passed", *LOST, "grader_error")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The report on the terminal: tiers and points, the state of each TODO, the first thing to fix."""
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -69,6 +69,8 @@ def _todos(score: Score, lang: str) -> Text:
             mark, style = "✓", "green"
         elif outcomes <= {"passed", "not_attempted"}:
             mark, style = "…", "yellow"
+        elif outcomes <= {"passed", "forbidden"}:
+            mark, style = "!", "yellow"
         else:
             mark, style = "✗", "red"
         states.append(Text(f"{mark} TODO {todo.number} {todo.name}", style=style))
@@ -87,9 +89,9 @@ def _first(diagnosis: Diagnosis, score: Score, lang: str) -> Panel:
         rows.add_row(_say("lesson", lang), Text(_say(f"section_{finding.section}", lang)))
     if _leaks(score):
         rows.add_row(_say("leaks", lang), _leak_map(score, lang))
-    check = Text(_say("check", lang, name=diagnosis.result.check.id, lost=diagnosis.lost), style="dim")
-    body: RenderableType = Group(rows, check)
-    return Panel(body, title=_say("fix_first", lang), title_align="left", box=box.ROUNDED, border_style="red")
+    lost = _say(_kind("lost", diagnosis), lang, lost=diagnosis.lost)
+    rows.add_row(Text(_say("check", lang), style="dim"), Text(f"{diagnosis.result.check.id}; {lost}", "dim"))
+    return Panel(rows, title=_say("fix_first", lang), title_align="left", box=box.ROUNDED, border_style="red")
 
 
 def _leaks(score: Score) -> bool:
@@ -111,7 +113,13 @@ def _leak_map(score: Score, lang: str) -> Text:
 
 
 def _also(diagnosis: Diagnosis, score: Score, lang: str) -> Text:
-    return Text(_say("also", lang, where=_where(diagnosis, score, lang), lost=diagnosis.lost), style="yellow")
+    where = _where(diagnosis, score, lang)
+    return Text(_say(_kind("also", diagnosis), lang, where=where, lost=diagnosis.lost), style="yellow")
+
+
+def _kind(key: str, diagnosis: Diagnosis) -> str:
+    """The key of a message, or its sister for what was not attempted yet."""
+    return f"{key}_unattempted" if diagnosis.result.outcome == "not_attempted" else key
 
 
 def _where(diagnosis: Diagnosis, score: Score, lang: str) -> str:
