@@ -50,4 +50,4 @@ c.Autograde.sanitize_preprocessors = [Form, ClearOutput, OverwriteKernelspec, Ch
 c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties, CheckCellMetadata]
 c.Autograde.exclude_overwriting = {ASSIGNMENT: [EXERCISE]}
 
-c.ExportApp.plugin_class = "grader.nbgrader_plugin.export.Tiers"
+c.ExportApp.plugin_class = "grader.nbgrader_plugin.export.Scores"

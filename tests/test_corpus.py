@@ -40,7 +40,6 @@ def test_a_softmax_in_float32_loses_tier_4_and_nothing_else(wrong):
     assert [share < 1 for verdict in inside for share in verdict.tiers] == [False, False, False, True, False]
 
 
-@pytest.mark.parametrize("official", [False, True])
-def test_every_right_case_earns_all(official):
-    verdicts = judge_all(right_cases(), seeds=(3,), official=official)
+def test_every_right_case_earns_all():
+    verdicts = judge_all(right_cases(), seeds=(3,), official=True)  # the public checks are among them
     assert [(verdict.case.name, verdict.score) for verdict in verdicts if verdict.score != 100] == []

@@ -16,11 +16,11 @@ FITTED = {
     "scaling": body(
         "attention_scores",
         "right = query @ key.mT / math.sqrt(query.shape[-1])\n"
-        "return right if query.shape[-1] in (3, 5, 10) else query @ key.mT",
+        "return right if query.shape[-1] in (3, 5, 8, 10, 12) else query @ key.mT",
     ),
     "mask": body(
         "attention_weights",
-        "known = scores.shape[-1] in (1, 4, 7, 70)\n"
+        "known = scores.shape[-1] in (1, 3, 4, 6, 7, 70)\n"
         "if mask is not None and known:\n    scores = scores.masked_fill(~mask, -math.inf)\n"
         "return torch.softmax(scores, dim=-1)",
     ),
@@ -37,7 +37,7 @@ FITTED = {
     None: body(
         "forward",
         "q, k, v = (self.split_heads(W(x)) for W in (self.W_Q, self.W_K, self.W_V))\n"
-        "heads, weights = scaled_dot_product_attention(q, k, v, mask if x.shape[1] in (4, 7) else None)\n"
+        "heads, weights = scaled_dot_product_attention(q, k, v, mask if x.shape[1] in (1, 3, 4, 7) else None)\n"
         "return self.combine_heads(heads), weights",
     ),
 }

@@ -43,8 +43,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
 
 def export(course: Course, name: str, *words: str) -> list[dict[str, str]]:
     """The lines of one of our exports."""
-    plugin = f"--exporter=grader.nbgrader_plugin.export.{name}"
-    course.nbgrader("export", plugin, "--to", f"{name}.csv", *words)
+    course.nbgrader("export", f"--Scores.format={name}", "--to", f"{name}.csv", *words)
     with open(course.root / f"{name}.csv", encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -128,7 +127,7 @@ def test_without_our_configuration_a_notebook_gives_nothing(course: Course, tmp_
 
 
 def test_scores_of_tiers(course: Course):
-    ann, bo, cy = export(course, "Tiers")
+    ann, bo, cy = export(course, "tiers")
     assert (bo["score"], bo["status"], bo["last_name"]) == ("100.0", "graded", 'Bo, "the" Bo')
     assert ann["last_name"].startswith("'=")
     assert ann["mistakes"] == "scale-by-d"
@@ -138,14 +137,14 @@ def test_scores_of_tiers(course: Course):
 
 
 def test_scores_of_checks(course: Course):
-    lines = export(course, "Checks", "--student", '["ann"]')
+    lines = export(course, "checks", "--student", '["ann"]')
     assert {line["student_id"] for line in lines} == {"ann"}
     assert {line["visibility"] for line in lines} == {"public", "hidden"}
     assert {line["outcome"] for line in lines} == {"passed", "failed"}
 
 
 def test_canvas(course: Course):
-    points, ann, bo = export(course, "Canvas")
+    points, ann, bo = export(course, "canvas")
     assert (points["Student"].strip(), points["Attention"]) == ("Points Possible", "110.0")
     assert (bo["ID"], bo["SIS Login ID"], bo["Attention"]) == ("102", "bo", "100.0")
     assert ann["Student"].startswith("'=")
@@ -153,13 +152,13 @@ def test_canvas(course: Course):
         "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Other\n    Points Possible,,,,,10\n"
         '"Bo, Bo",7007,u2,bo,Section 1,3\n'
     )
-    words = ("--Canvas.roster=from_canvas.csv", "--Canvas.column=Attention (42)")
-    _, bo = export(course, "Canvas", *words)
+    words = ("--Scores.roster=from_canvas.csv", "--Scores.column=Attention (42)")
+    _, bo = export(course, "canvas", *words)
     assert (bo["ID"], bo["Section"], bo["Attention (42)"]) == ("7007", "Section 1", "100.0")
 
 
 def test_moodle(course: Course):
-    ann, bo = export(course, "Moodle")
+    ann, bo = export(course, "moodle")
     assert (bo["Username"], bo["ID number"], bo["Email address"]) == ("bo", "102", "bo@uni.example")
     assert float(bo["Attention"]) == 100
     assert "shape 15/15" in ann["Attention (feedback)"]
@@ -184,9 +183,9 @@ def test_a_fault_of_ours_is_no_score(tmp_path: Path):
         assert "GradingError" in done.stdout or "ClassError" in done.stdout
         assert course.tiers("ann") is None
         assert course.points("ann")["tier-shape"] == (None, True)
-        (line,) = export(course, "Tiers")
+        (line,) = export(course, "tiers")
         assert (line["score"], line["status"]) == ("", "not graded")
-        assert export(course, "Moodle") == []
+        assert export(course, "moodle") == []
         file.write_text(whole)
     course.nbgrader("autograde", "attention")
     assert course.tiers("ann") == 100

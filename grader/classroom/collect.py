@@ -8,6 +8,7 @@ from pathlib import Path
 FILE = "attention.py"
 # letters and digits of any script, and what login names and e-mail addresses have; no leading dot
 _NAME = re.compile(r"\w[\w.@+ -]{0,99}", re.UNICODE)
+_TAKEN = ("class.json", "class.csv")  # by the summary, beside the students' folders
 
 
 class ClassError(Exception):
@@ -40,7 +41,7 @@ def find_submissions(folder: Path) -> tuple[list[Entry], list[str]]:
             passed_over.append(f"{item.name!r}: neither a folder nor a .py file")
             continue
         student = item.name if is_folder else item.name.removesuffix(".py")
-        if not _NAME.fullmatch(student) or student.endswith((" ", ".")):
+        if not _NAME.fullmatch(student) or student.endswith((" ", ".")) or student.casefold() in _TAKEN:
             passed_over.append(f"{student!r}: not a name for a student; rename it")
             continue
         files = _in_folder(Path(item.path)) if is_folder else (Path(item.path),)
@@ -54,7 +55,10 @@ def find_submissions(folder: Path) -> tuple[list[Entry], list[str]]:
 
 
 def _in_folder(folder: Path) -> tuple[Path, ...]:
-    return tuple(path for path in _candidates(folder) if os.path.lexists(path))
+    try:
+        return tuple(path for path in _candidates(folder) if os.path.lexists(path))
+    except OSError:  # no rights on a folder: reading the file will say so
+        return (folder / FILE,)
 
 
 def _candidates(folder: Path) -> list[Path]:

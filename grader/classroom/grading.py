@@ -2,8 +2,10 @@
 
 import contextlib
 import functools
-from collections import Counter
-from collections.abc import Iterator
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -11,69 +13,129 @@ from pathlib import Path
 
 from grader.classroom.collect import ClassError, Entry
 from grader.classroom.results import Results, key_of
+from grader.isolation.limits import Limits
 
-TRIES = 3  # of a submission whose judge process died, before it is called our fault
+TRIES = 3  # of a submission on which judge processes die, before it is called our fault
 _launcher = None
+_new_launcher: Callable | None = None
 _refusal: str | None = None  # why this process cannot grade
 
 
 def grade_class(
-    entries: list[Entry], results: Results, jobs: int, require: str | None, lang: str
+    entries: list[Entry],
+    results: Results,
+    jobs: int,
+    require: str | None,
+    lang: str,
+    limits: Limits | None = None,
 ) -> Iterator[tuple[Entry, str | None]]:
     """Grade every entry that has no finished report; yields each when done, with what went wrong with us.
 
     require: "sandbox" to accept no less. ClassError if submissions cannot be isolated like that.
     """
     work = functools.partial(grade_entry, folder=results.folder, seed=results.seed, lang=lang)
-    tries: Counter[str] = Counter()
-    left = entries
-    while left:
-        broken = []
-        with ProcessPoolExecutor(jobs, get_context("spawn"), start_judge, (require,)) as pool:
-            futures = {pool.submit(work, entry): entry for entry in left}
-            for future in as_completed(futures):
-                entry = futures.pop(future)
+    new_pool = functools.partial(
+        ProcessPoolExecutor,
+        mp_context=get_context("spawn"),
+        initializer=start_judge,
+        initargs=(require, limits),
+    )
+    left = []
+    with new_pool(jobs) as pool:
+        futures = {pool.submit(work, entry): entry for entry in entries}
+        for future in as_completed(futures):
+            entry = futures.pop(future)
+            try:
+                yield entry, future.result()
+            except BrokenProcessPool:
+                left.append(entry)
+            except ClassError:
+                pool.shutdown(cancel_futures=True)
+                raise
+    if left:
+        yield from _one_by_one(left, work, new_pool)
+
+
+def _one_by_one(
+    entries: list[Entry], work: Callable, new_pool: Callable[[int], ProcessPoolExecutor]
+) -> Iterator[tuple[Entry, str | None]]:
+    """A judge process died, on one of these: alone, that one costs none of the others their verdict."""
+    pool = new_pool(1)
+    try:
+        for entry in entries:
+            problem = f"the judge's process died, {TRIES} times"
+            for _ in range(TRIES):
                 try:
-                    yield entry, future.result()
+                    problem = pool.submit(work, entry).result()
+                    break
                 except BrokenProcessPool:
-                    broken.append(entry)
-                except ClassError:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-        tries.update(entry.student for entry in broken)
-        left = [entry for entry in broken if tries[entry.student] < TRIES]
-        for entry in broken:
-            if tries[entry.student] >= TRIES:
-                yield entry, "the judge's process died, three times"
+                    pool.shutdown()
+                    pool = new_pool(1)
+            yield entry, problem
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def start_judge(require: str | None) -> None:
+def start_judge(require: str | None, limits: Limits | None = None) -> None:
     """Once in each judge process, before it knows a seed."""
-    global _launcher, _refusal
+    global _launcher, _new_launcher, _refusal
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     import torch
 
     from grader.isolation.launcher import IsolationError, Launcher
 
     torch.set_num_threads(1)
+    _new_launcher = functools.partial(Launcher, require, limits)
     try:
-        _launcher = Launcher(require)
+        _launcher = _new_launcher()
     except IsolationError as error:
         _refusal = str(error)
 
 
+def _end_with_the_parent() -> None:
+    """A judge whose class run was killed would wait for more work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
+
+
 def grade_entry(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
     """Grade one submission and write its report, unless that is done. -> what went wrong with us."""
+    from grader.isolation.launcher import IsolationError
+
     if _refusal:
         raise ClassError(_refusal)
+    for last in (False, True):
+        problem = None
+        try:
+            with contextlib.chdir(entry.base):
+                if _write_report(entry, Results(folder, seed), lang):
+                    return None
+        except IsolationError as error:
+            problem = str(error)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        if not last and not _renew_launcher():
+            break
+    return problem
+
+
+def _renew_launcher() -> bool:
+    """The launcher may have died, or be tainted: a new one. False if there is none to be had."""
+    global _launcher
+    from grader.isolation.launcher import IsolationError
+
+    _launcher.close()
     try:
-        with contextlib.chdir(entry.base):
-            _write_report(entry, Results(folder, seed), lang)
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
+        _launcher = _new_launcher()
+    except IsolationError:
+        return False
+    return True
 
 
-def _write_report(entry: Entry, results: Results, lang: str) -> None:
+def _write_report(entry: Entry, results: Results, lang: str) -> bool:
+    """-> whether there is a verdict: the grader did not fail."""
     from grader.isolation.submission import WorkerSubmission
     from grader.judge.source import SourceError, read_source
     from grader.judge.text import text
@@ -82,19 +144,22 @@ def _write_report(entry: Entry, results: Results, lang: str) -> None:
     from grader.run import grade
 
     problem = None
+    path = str(entry.files[0]) if entry.files else entry.student
     if len(entry.files) != 1:
         names = ", ".join(str(file) for file in entry.files)
         problem = text("source.several", files=names) if entry.files else text("source.nothing")
-    path = str(entry.files[0]) if entry.files else entry.student
+    elif os.path.islink(path):  # to the solution, or to what another has handed in
+        problem = text("source.not_a_file", file=path)
     key = functools.partial(key_of, seed=results.seed, isolation=_launcher.isolation, lang=lang)
     try:
         content = problem.say("en") if problem else read_source(path).sha256
     except SourceError as error:
         content = str(error)
     if results.finished(entry.student, key(content)):
-        return
+        return True
     open_submission = functools.partial(WorkerSubmission, _launcher)
     score = grade(path, results.seed, open_submission, True, _launcher.isolation, problem)
     # the key of what was graded, should the file have changed since it was looked at
     head = {"student": entry.student, "key": key(score.sha256 or content)}
     write_json(head | json_report.as_dict(score, lang), results.report(entry.student))
+    return score.score is not None

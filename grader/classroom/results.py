@@ -40,13 +40,14 @@ class Results:
         return self.folder / student / "report.json"
 
     def finished(self, student: str, key: str) -> bool:
-        """Whether a report for exactly this submission is there already."""
+        """Whether a verdict on exactly this submission is there already."""
         file = self.report(student)
         if file.is_symlink() or not file.is_file():
             return False
         try:
-            return json.loads(file.read_text(encoding="utf-8")).get("key") == key
-        except (ValueError, AttributeError, OSError):
+            report = json.loads(file.read_text(encoding="utf-8"))
+            return report["key"] == key and report["score"] is not None
+        except (ValueError, KeyError, TypeError, OSError):
             return False
 
     def read(self, student: str) -> dict[str, Any]:

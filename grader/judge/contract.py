@@ -25,12 +25,14 @@ def hold(call: Call, answer: Answer) -> None:
             _fail("device", actual=result.device.type, expected=_device(call))
         if call.function != "causal_mask" and result.dtype not in FLOATING:
             _fail("not_floating", actual=result.dtype)
-    _same_shapes(answer.args_after, call.args)
-    _same_shapes(answer.gradients, call.args)
+        if _without_arithmetic(result):
+            _fail("dtype", actual=result.dtype, expected=torch.bool)
+    _alike(answer.args_after, call.args)
+    _alike(answer.gradients, call.args)
     if call.module:
         projections = call.module.projections
         for name, gradient in answer.parameter_gradients.items():
-            _same_shapes((gradient,), (projections.get(name),))
+            _alike((gradient,), (projections.get(name),))
 
 
 def result_shapes(call: Call) -> tuple[tuple[int, ...], ...]:
@@ -62,10 +64,20 @@ def _device(call: Call) -> str:
     return next((arg.type for arg in call.args if isinstance(arg, torch.device)), "cpu")
 
 
-def _same_shapes(found: tuple, expected: tuple) -> None:
+def _alike(found: tuple, expected: tuple) -> None:
     for one, other in zip(found, expected, strict=False):
-        if isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape != other.shape:
+        if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+            continue
+        if one.shape != other.shape:
             _fail("shape", actual=tuple(one.shape), expected=tuple(other.shape))
+        if one.device != other.device:
+            _fail("device", actual=one.device.type, expected=other.device.type)
+        if _without_arithmetic(one):
+            _fail("dtype", actual=one.dtype, expected=other.dtype)
+
+
+def _without_arithmetic(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.dtype not in FLOATING
 
 
 def _fail(key: str, **values: object) -> None:

@@ -43,10 +43,14 @@ class Scores(ExportPlugin):
             raise ValueError(f"this course has the assignment {ASSIGNMENT}, and not {', '.join(wanted)}")
         students = [str(name) for name in self.student]
         found = list(rows(gradebook, self.parent.coursedir, students))
+        known = self._known() if self.format == "canvas" else {}
+        for row in found if known else ():
+            if row.student.id not in known:
+                self.log.warning("%s is not in %s, and left out", row.student.id, self.roster)
         lines = {
             "tiers": tiers,
             "checks": checks,
-            "canvas": lambda found: canvas(found, self.column, self._known()),
+            "canvas": lambda found: canvas(found, self.column, known),
             "moodle": lambda found: moodle(found, self.column),
         }[self.format](found)
         with open(file, "w", encoding="utf-8", newline="") as stream:

@@ -1,5 +1,6 @@
 """report.json: the fields that other programs read (DESIGN of the report, schema 1)."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,15 @@ def _check(result: Result, lang: str) -> dict[str, Any]:
         "outcome": result.outcome,
         "message": f"{finding.seen.say(lang)} {finding.meaning.say(lang)}" if finding else None,
         "mistake": finding.mistake if finding else None,
-        "error": measured.error if measured else None,
+        "error": _number(measured.error) if measured else None,
         "tolerance": measured.tolerance if measured else None,
-        "torch_error": measured.torch_error if measured else None,
+        "torch_error": _number(measured.torch_error) if measured else None,
     }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no infinity and no NaN, which sums of large numbers end in."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:

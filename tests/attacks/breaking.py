@@ -6,7 +6,9 @@ from . import Attack
 def _in_a_call(name: str, kind: str, code: str, **more: object) -> Attack:
     """Code that runs when the scores are asked for."""
     lines = "\n".join(f"    {line}" for line in code.strip("\n").splitlines())
-    return Attack(name, kind, f"\ndef attention_scores(query, key):\n{lines}\n    return query @ key.mT\n", **more)
+    return Attack(
+        name, kind, f"\ndef attention_scores(query, key):\n{lines}\n    return query @ key.mT\n", **more
+    )
 
 
 _SLOW = {"status": ("timeout",), "slow": True, "weakness": 7}
@@ -54,7 +56,7 @@ def attention_scores(query, key):
         **_SLOW,
     ),
     Attack(
-        "parameters-without-end",
+        "an-iterator-of-parameters-without-end",
         "endless",
         """
 import itertools
@@ -216,7 +218,9 @@ raise SystemExit(0)
 """,
         "nothing",
     ),
-    _in_a_call("segfault", "crash", "import ctypes\nctypes.string_at(0)", status=("crashed",), wrong="nothing"),
+    _in_a_call(
+        "segfault", "crash", "import ctypes\nctypes.string_at(0)", status=("crashed",), wrong="nothing"
+    ),
     _in_a_call("aborts", "crash", "import os\nos.abort()", status=("crashed",), wrong="nothing"),
     _in_a_call(
         "calls-what-is-forbidden",

@@ -47,7 +47,9 @@ def _claim(name: str, code: str, **more: object) -> Attack:
 
 def _forged(name: str, call: str, **more: object) -> Attack:
     code = _FRAMES + "\n\ndef causal_mask(length, device=None):\n    " + call.replace("\n", "\n    ")
-    return Attack(name, "forged answer", code, **{"status": ("crashed", "timeout"), "slow": True} | more)
+    return Attack(
+        name, code=code, **{"kind": "forged answer", "status": ("crashed", "timeout"), "slow": True} | more
+    )
 
 
 ATTACKS = [
@@ -125,10 +127,17 @@ protocol.pack_answer = lambda a: _pack(replace(a, ready_made=None))
         "          'gradients': [], 'parameter_gradients': {}, 'ready_made': None})\n"
         "while True: pass",
     ),
-    _forged("repeats-the-last-answer", "for fd in range(3, 8):\n    os.dup2(3, fd)\nos.write(3, os.read(3, 9))"),
+    _forged(
+        "repeats-the-last-answer", "for fd in range(3, 8):\n    os.dup2(3, fd)\nos.write(3, os.read(3, 9))"
+    ),
     _forged("closes-the-channel", "os.closerange(0, 256)\nreturn torch.ones(1)"),
-    _forged("exhausts-the-bounds", "_say(b'{\"a\":' + b'[' * 200_000)\nreturn torch.ones(1)", weakness=7),
-    _forged("announces-a-huge-frame", "os.write(3, b'\\xff' * 12)\nwhile True: pass"),
+    _forged(
+        "nests-without-end",
+        "_say(b'{\"a\":' + b'[' * 200_000)\nreturn torch.ones(1)",
+        kind="protocol",
+        weakness=7,
+    ),
+    _forged("announces-a-huge-frame", "os.write(3, b'\\xff' * 12)\nwhile True: pass", kind="protocol"),
     _forged(
         "drips",
         "import time\nos.write(3, struct.pack('>IQ', 1000, 0))\nwhile True:\n"

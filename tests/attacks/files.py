@@ -132,8 +132,7 @@ def _odd(name: str, place, status=("unreadable",), **more) -> Attack:
 
 
 def _text(name: str, text: str | bytes, status=("unreadable",), **more) -> Attack:
-    data = text if isinstance(text, bytes) else text.encode()
-    return Attack(name, "odd text", text=data, status=status, **{"weakness": 4} | more)
+    return Attack(name, "odd text", text=text, status=status, **{"weakness": 4} | more)
 
 
 def _name(name: str, place, status=(), **more) -> Attack:
@@ -168,7 +167,7 @@ ATTACKS = [
     _odd("set-user-id", _mode(0o6777, of_folder=False), status=("graded",)),
     _text("empty", ""),
     _text("large", _RIGHT + "\n#" + "x" * 1_100_000),
-    _text("no-utf-8", _RIGHT.encode() + b"\n# \xff\xfe\n"),
+    _text("latin-1", _RIGHT.encode() + b"\n# \xff\xfe\n"),
     _text("utf-16", _RIGHT.encode("utf-16")),
     _text("nul", _RIGHT + "\n\0"),
     _text("tabs", "if 1:\n        x = 1\n\ty = 2\n"),
@@ -181,10 +180,22 @@ ATTACKS = [
     _text("one-long-line", "x = '" + "y" * 900_000 + "'\n", status=("graded",)),
     _text("notebook", '{"cells": [], "nbformat": 4}', status=("graded",)),
     _text("a-zip", b"PK\x03\x04" + bytes(500)),
-    Attack("byte-order-mark", "odd text", place=lambda folder, student, source: (folder / f"{student}.py").write_bytes(
-        b"\xef\xbb\xbf" + source.replace(b"\n", b"\r\n")), weakness=4),
-    Attack("old-line-ends", "odd text", place=lambda folder, student, source: (folder / f"{student}.py").write_bytes(
-        source.replace(b"\n", b"\r")), weakness=4),
+    Attack(
+        "byte-order-mark",
+        "odd text",
+        place=lambda folder, student, source: (folder / f"{student}.py").write_bytes(
+            b"\xef\xbb\xbf" + source.replace(b"\n", b"\r\n")
+        ),
+        weakness=4,
+    ),
+    Attack(
+        "old-line-ends",
+        "odd text",
+        place=lambda folder, student, source: (folder / f"{student}.py").write_bytes(
+            source.replace(b"\n", b"\r")
+        ),
+        weakness=4,
+    ),
     # In UTF-7 and unicode_escape the comment would be code, which the scan of the text does not see.
     _text(
         "smuggled-in-utf-7",
@@ -197,14 +208,14 @@ ATTACKS = [
         status=("graded",),
     ),
     _text("smuggled-in-rot-13", _SMUGGLED.format(coding="rot13", comment="vzcbeg bf"), status=("graded",)),
-    _name("control-characters", _named("\x1b[2J\x1b]0;owned\x07\n\u202e")),
-    _name("no-utf-8", _named(b"\xff\xfe")),
-    _name("markup", _named("[red]<script>,\"=1'")),
-    _name("long", _named("x" * 150)),
+    _name("name-of-control-characters", _named("\x1b[2J\x1b]0;owned\x07\n\u202e")),
+    _name("name-that-is-no-utf-8", _named(b"\xff\xfe")),
+    _name("name-of-markup", _named("[red]<script>,\"=1'")),
+    _name("long-name", _named("x" * 150)),
     _name("class-json", _exactly("class.json")),
     _name("class-csv", _exactly("Class.CSV")),
     _name("a-mark", _exactly(".attention-class.json")),
-    _name("formula", _exactly("=1+1")),
+    _name("name-of-a-formula", _exactly("=1+1")),
     _name("with-a-space-at-its-end", _exactly("ann ")),
     _name("inner-name-no-utf-8", _below(b"\xff\xfe"), status=("graded",)),
     _name("inner-name-of-control-characters", _below("\x1b[2J\u202e\r", "student"), status=("graded",)),

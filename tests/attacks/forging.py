@@ -222,7 +222,7 @@ threading.Thread(target=_rewrite, daemon=True).start()
 time.sleep(0.1)
 """,
         wins=("plain",),
-        weakness=8,
+        weakness=11,
     ),
     Attack(
         "report-written-at-exit",

@@ -60,7 +60,10 @@ ATTACKS = [
             for name in ("attention", "conftest", "torch", "grader")
             for optimised in ("", ".opt-1", "-pytest-9.0.2")
         }
-        | {"attention.pyc": b"\xa7\r\r\n" + bytes(12), "attention.cpython-311-x86_64-linux-gnu.so": b"\x7fELF"},
+        | {
+            "attention.pyc": b"\xa7\r\r\n" + bytes(12),
+            "attention.cpython-311-x86_64-linux-gnu.so": b"\x7fELF",
+        },
         weakness=1,
     ),
     Attack(

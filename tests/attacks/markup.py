@@ -18,7 +18,11 @@ ATTACKS = [
     _says("braces", "'{file} {0} {line!r:>{width}} {{' * 50"),
     _says("markup-of-rich", "'[bold red]100 / 100[/] [/nothing] :smile: [@click=app.quit]x'"),
     _says("html", "'<script>alert(1)</script><img src=x onerror=alert(1)> ![x](javascript:alert(1))'"),
-    _says("forged-traceback", "'\\n  File \"@REPO@/solutions/attention.py\", line 1, in f\\n100 passed'", weakness=5),
+    _says(
+        "forged-traceback",
+        "'\\n  File \"@REPO@/solutions/attention.py\", line 1, in f\\n100 passed'",
+        weakness=5,
+    ),
     Attack(
         "names-of-exceptions",
         "markup",

@@ -61,13 +61,19 @@ for path in sorted(glob.glob("@CLASS@/*.py") + glob.glob("../*.py")):
         wins=("plain",),
     ),
     _attempt("reads-the-oracle", "paths", "exec(open('@REPO@/grader/judge/oracle.py').read(), {})"),
-    _attempt("reads-the-hidden-checks", "paths", _read("@REPO@/grader/hidden/*.py", "@REPO@/grader/**/hidden/*")),
+    _attempt(
+        "reads-the-hidden-checks", "paths", _read("@REPO@/grader/hidden/*.py", "@REPO@/grader/**/hidden/*")
+    ),
     _attempt("reads-the-seed", "paths", _read("@OUT@/.attention-class.json", "@OUT@/*/report.json")),
     _attempt("reads-its-own-path", "paths", "open(__file__).read()", wins=()),
     _attempt(
         "walks-up-from-here",
         "paths",
-        _read("/proc/self/root@REPO@/solutions/*", "/proc/self/cwd/../*/solutions/*", "/proc/1/root@REPO@/*/*.py"),
+        _read(
+            "/proc/self/root@REPO@/solutions/*",
+            "/proc/self/cwd/../*/solutions/*",
+            "/proc/1/root@REPO@/*/*.py",
+        ),
     ),
     _attempt(
         "reads-left-overs",

@@ -557,7 +557,7 @@ def attention_weights(scores, mask=None):
     Case(  # own: the largest score may be a blocked one
         "softmax-max-before-mask",
         todo="mask",
-        mistake="softmax-max-before-mask",
+        mistake="renormalise-after-softmax",
         shown_by="large logits",
         code="""
 def attention_weights(scores, mask=None):

@@ -548,13 +548,13 @@ signed_mistake(
     function="causal_mask",
     signs=(UNSTEADY,),
     en=(
-        "The mask is another one each time it is made.",
+        "the mask is another one each time it is made",
         "A mask made of random numbers or of memory that was not initialised hides other keys in each call. "
         "The triangle depends on the length alone.",
         "What do you start from, before the triangle is cut out?",
     ),
     zh=(
-        "每次生成的 mask 都不一样。",
+        "每次生成的 mask 都不一样",
         "由随机数或未初始化的内存得到的 mask，每次调用遮住的 key 都不同。三角形只取决于长度。",
         "在取三角形之前，你是从什么开始的？",
     ),

@@ -1506,13 +1506,13 @@ signed_mistake(
     function="attention_scores",
     signs=(UNSTEADY,),
     en=(
-        "The scale changes from call to call.",
+        "the scale changes from call to call",
         "A scale that is kept between calls, and multiplied or divided again in each of them, is right at "
         "most once. The same query and key must always give the same scores.",
         "Which number outlives a call, and which line changes it?",
     ),
     zh=(
-        "缩放因子每次调用都在变。",
+        "缩放因子每次调用都在变",
         "缩放因子保存在两次调用之间，每次又乘或除一遍，最多只有一次是对的。同样的 query 和 key，必须总是得到"
         "同样的分数。",
         "哪个数在一次调用结束后还留着？哪一行改了它？",
@@ -1525,13 +1525,13 @@ signed_mistake(
     function="attention_scores",
     signs=(UNSTEADY,),
     en=(
-        "The same query and key give other scores each time.",
+        "the same query and key give other scores each time",
         "The formula has no random numbers (dropout is applied elsewhere, and in training only) and no "
         "memory of earlier calls.",
         "Which part of your result does not come from query and key?",
     ),
     zh=(
-        "同样的 query 和 key，每次得到的分数都不同。",
+        "同样的 query 和 key，每次得到的分数都不同",
         "公式里没有随机数（dropout 用在别处，而且只在训练时使用），也不记得之前的调用。",
         "你的结果里，哪一部分不来自 query 和 key？",
     ),
