@@ -17,12 +17,7 @@ if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))  # grader/, ahead of anything a submission could be named
 
 from nbgrader.converters import GenerateAssignment  # noqa: E402
-from nbgrader.preprocessors import (  # noqa: E402
-    AssignLatePenalties,
-    CheckCellMetadata,
-    ClearOutput,
-    OverwriteKernelspec,
-)
+from nbgrader.preprocessors import AssignLatePenalties  # noqa: E402
 
 from grader.nbgrader_plugin.form import Form, FormExporter  # noqa: E402
 from grader.nbgrader_plugin.judging import Judge, SaveScores  # noqa: E402
@@ -43,11 +38,12 @@ c.GenerateAssignment.preprocessors = [
 # Collecting takes the two files that count, and follows no link.
 c.ExchangeFactory.collect = "grader.nbgrader_plugin.collect.Collect"
 
-# Grading: the notebook is a form, and the isolated judge stands in for the kernel.
+# Grading: the notebook is a form, and the isolated judge stands in for the kernel. nbgrader's other steps
+# clean, repair and check what students have handed in: of that, nothing is left after Form.
 c.Autograde.exporter_class = FormExporter
 c.Autograde.pre_convert_hook = "grader.nbgrader_plugin.intake.before_autograde"
-c.Autograde.sanitize_preprocessors = [Form, ClearOutput, OverwriteKernelspec, CheckCellMetadata]
-c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties, CheckCellMetadata]
+c.Autograde.sanitize_preprocessors = [Form]
+c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]
 c.Autograde.exclude_overwriting = {ASSIGNMENT: [EXERCISE]}
 
 c.ExportApp.plugin_class = "grader.nbgrader_plugin.export.Scores"

@@ -1,4 +1,4 @@
-"""The corpus of attacks through `python -m grader class`: nothing is gained, nothing is left, nobody is hurt.
+"""The corpus of attacks through `python -m grader class`: nothing gained, nothing left, nobody hurt.
 
 All of them are graded in one run, an honest submission after each. That they are attacks at all is shown where
 nothing is in their way: in the judge's own process, and in a worker that is not locked in.
@@ -12,8 +12,6 @@ import hashlib
 import json
 import os
 import pty
-import random
-import re
 import secrets
 import shutil
 import signal
@@ -24,7 +22,6 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterator
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,8 +29,6 @@ import pytest
 from conftest import ESCAPES, REFERENCE
 
 from grader import manifest
-from grader.classroom import grading
-from grader.classroom.collect import ClassError, Entry, find_submissions
 from grader.classroom.results import Results
 from grader.isolation.launcher import Launcher
 from grader.isolation.limits import Limits
@@ -275,13 +270,15 @@ class Ran:
 
 
 def hand_in(world: World, chosen: list[Attack]) -> dict[str, Attack | None]:
-    """Hand in attacks, with an honest submission right after each. -> by student."""
+    """Hand in attacks, with an honest submission right after each that is run at all. -> by student."""
     students: dict[str, Attack | None] = {}
     for number, attack in enumerate(chosen):
         student, honest = f"{number:03}a-{attack.name}", f"{number:03}b-honest"
         attack.write(world.submissions, student, world.names)
-        (world.submissions / f"{honest}.py").write_text(REFERENCE, encoding="utf-8")
-        students |= {student: attack, honest: None}
+        students[student] = attack
+        if attack.status not in ((), ("unreadable",)):
+            (world.submissions / f"{honest}.py").write_text(REFERENCE, encoding="utf-8")
+            students[honest] = None
     return students
 
 
@@ -429,8 +426,7 @@ def test_tables_are_sound(ran):
     assert tuple(table[0]) == COLUMNS
     assert [line["student"] for line in table] == list(ran.rows)
     for line in table:
-        assert line[None] if None in line else True
-        assert None not in line.values()
+        assert len(line) == len(COLUMNS)
         for cell in line.values():
             assert printable(cell)
             assert not cell.startswith(("=", "+", "-", "@"))
@@ -498,13 +494,9 @@ def unlocked(open_world) -> Iterator[Launcher]:
 def test_wins_in_a_worker_that_is_not_locked_in(open_world, unlocked, bounds, attack):
     file = file_of(attack, open_world)
     before = state_of(open_world.marks)
-    with_a_secret = subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=open_world.environment
-    )
-    with with_a_secret:
+    one = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(one, stdin=subprocess.PIPE, env=open_world.environment):
         score = grade(file, SEED, functools.partial(WorkerSubmission, unlocked), True)
     if attack.name.endswith("-1"):
         return  # it leaves its word for the next one
-    won = score.score is None or score.score > bound_of(attack, bounds)
-    assert won or state_of(open_world.marks) != before
-    open_world.heard()
+    assert score.score > bound_of(attack, bounds) or state_of(open_world.marks) != before

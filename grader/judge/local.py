@@ -13,7 +13,7 @@ import warnings
 import torch
 from torch import Tensor, nn
 
-from grader.judge.call import Answer, Call, Module, StudentError
+from grader.judge.call import Answer, Argument, Call, Module, StudentError
 from grader.judge.exercise import FUNCTIONS, METHODS, PROJECTIONS
 from grader.judge.scratch import Trap
 from grader.judge.source import Source
@@ -45,9 +45,10 @@ class LocalSubmission:
 
     def answer(self, call: Call) -> Answer:
         """Run one call. StudentError if the submission gives no usable answer."""
-        with _guarded(self.source, call.function) as trap:
+        trap = Trap()
+        with _guarded(self.source, call.function):
             function = self._bound(call)
-            results, args, gradients = _run(function, call)
+            results, args, gradients = _run(function, call, trap)
             target = self._objects.get(call.module.handle) if call.module else None
             # inside the guard too: the call may have left anything in its arguments and its object
             return Answer(
@@ -141,10 +142,11 @@ def _attribute(owner: object, name: str, label: str) -> object:
     return found
 
 
-def _run(function: object, call: Call) -> tuple[tuple[Tensor, ...], list, tuple[Tensor | None, ...]]:
+def _run(
+    function: object, call: Call, trap: Trap
+) -> tuple[tuple[Tensor, ...], list, tuple[Tensor | None, ...]]:
     """-> results, the arguments as they are afterwards, gradients; all on copies of the call's tensors."""
-    # deepcopy and not clone: it keeps the strides, so that a non-contiguous input stays one
-    args = [copy.deepcopy(arg) for arg in call.args]
+    args = [_own(arg) for arg in call.args]
     _check_signature(function, call, args)
     wants_gradient = call.upstream is not None
     if wants_gradient:
@@ -154,7 +156,8 @@ def _run(function: object, call: Call) -> tuple[tuple[Tensor, ...], list, tuple[
     owner = getattr(function, "__self__", None)
     if wants_gradient and isinstance(owner, nn.Module):
         owner.zero_grad(set_to_none=True)
-    value = function(*args)
+    with trap:  # around the student's code alone: it slows every call of torch
+        value = function(*args)
     raw = _tensors(value, FUNCTIONS[call.function][1])
     results = tuple(_copy(result) for result in raw)
     if not wants_gradient:
@@ -162,6 +165,13 @@ def _run(function: object, call: Call) -> tuple[tuple[Tensor, ...], list, tuple[
     _backward(raw[0], call.upstream)
     gradients = tuple(_copy(arg.grad) if isinstance(arg, Tensor) else None for arg in args)
     return results, args, gradients
+
+
+def _own(arg: Argument) -> Argument:
+    """A copy that the student's code may do with as it likes, with the strides of the original."""
+    if isinstance(arg, Tensor) and arg.is_contiguous():
+        return arg.detach().clone()
+    return copy.deepcopy(arg)  # clone would make it contiguous
 
 
 def _backward(result: Tensor, upstream: Tensor) -> None:
@@ -228,16 +238,15 @@ def _copy(value: object) -> Tensor | None:
 @contextlib.contextmanager
 def _guarded(source: Source, function: str | None):
     """Turn whatever student code raises into a StudentError; keep its warnings and settings to itself."""
-    trap = Trap()
     dtype, device, grad_enabled = (
         torch.get_default_dtype(),
         torch.get_default_device(),
         torch.is_grad_enabled(),
     )
     try:
-        with warnings.catch_warnings(), trap:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield trap
+            yield
     except (StudentError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit too: no exception of student code ends the run

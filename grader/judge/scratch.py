@@ -5,6 +5,7 @@ runs. They keep an honest student on the way; the checks of the single functions
 """
 
 import ast
+import functools
 
 from torch.overrides import TorchFunctionMode
 
@@ -36,10 +37,14 @@ class Trap(TorchFunctionMode):
         self.sprung: str | None = None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        name = str(getattr(func, "__name__", func))
-        if any(part in name for part in _TRAPPED):
-            self.sprung = self.sprung or name
+        self.sprung = self.sprung or _ready_made_name(func)
         return func(*args, **(kwargs or {}))
+
+
+@functools.cache
+def _ready_made_name(func: object) -> str | None:
+    name = str(getattr(func, "__name__", func))
+    return name if any(part in name for part in _TRAPPED) else None
 
 
 def ready_made_attention(tree: ast.Module) -> tuple[str, int] | None:

@@ -60,6 +60,7 @@ class Form(NbGraderPreprocessor):
             solutions = {cell.name for cell in released.solution_cells}
             tasks = {cell.name for cell in released.task_cells}
             nb.metadata[VALID] = answers.valid
+            nb.metadata["kernelspec"] = json.loads(released.kernelspec)
             nb.cells = []
             for name in order:
                 text = cells[name].source

@@ -90,27 +90,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         slow=True,
         weakness=7,
     ),
-    Attack(
-        "trains-at-import",
-        "import side effect",
-        """
-net = torch.nn.Linear(20, 20)
-for _ in range(200):
-    net(torch.randn(8, 20)).square().mean().backward()
-""",
-    ),
     Attack("asks-for-input", "import side effect", "name = input('Your name? ')\n", "nothing"),
-    Attack(
-        "shows-a-picture",
-        "import side effect",
-        "import matplotlib.pyplot as plt\n\nplt.plot([1, 2])\nplt.show()\n",
-        status=("graded", "timeout"),  # matplotlib is slow to load
-    ),
-    Attack(
-        "opens-a-browser",
-        "import side effect",
-        "import antigravity\nimport this\nimport webbrowser\n\nwebbrowser.open('http://127.0.0.1:@TCP@/')\n",
-    ),
     # --- memory
     _in_a_call("memory-in-one-piece", "memory", "held = torch.ones(1 << 33, dtype=torch.uint8)"),
     _in_a_call(
@@ -130,14 +110,6 @@ for _ in range(200):
         "recursion",
         "memory",
         "import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return [f(x)]\nf(repr)",
-        wrong="nothing",
-        status=("graded", "crashed", "timeout"),
-        slow=True,
-    ),
-    _in_a_call(
-        "a-number-without-end",
-        "memory",
-        "int('9' * 10**7)\nreturn 9 ** 9 ** 9",
         wrong="nothing",
         status=("graded", "crashed", "timeout"),
         slow=True,
@@ -167,6 +139,7 @@ try:
 except OSError:
     pass
 """,
+        "nothing",
         wins=("plain",),
         weakness=8,
     ),
@@ -186,6 +159,7 @@ for start in (libc.fork, libc.vfork):
         win()
         break
 """,
+        "nothing",
         weakness=8,
     ),
     Attack(
@@ -194,17 +168,14 @@ for start in (libc.fork, libc.vfork):
         """
 import threading, time
 try:
+    torch.set_num_threads(48)
+    torch.randn(200, 200) @ torch.randn(200, 200)
     while True:
         threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
 except RuntimeError:
     pass
 """,
-    ),
-    Attack(
-        "threads-of-torch",
-        "threads",
-        "torch.set_num_threads(48)\ntorch.set_num_interop_threads(8)\ntorch.randn(200, 200) @ torch.randn(200, 200)\n",
-        status=("graded", "crashed"),
+        "nothing",
     ),
     Attack(
         "threads-that-do-not-end",
@@ -228,13 +199,6 @@ raise SystemExit(0)
         "import ctypes\nctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 + 57))\n"
         "ctypes.CDLL(None).ptrace(0, 0, 0, 0)",
     ),
-    _in_a_call(
-        "kills-itself",
-        "kills",
-        "import os\nos.kill(os.getpid(), 9)",
-        status=("crashed",),
-        wrong="nothing",
-    ),
     Attack(
         "kills-the-judge",
         "kills",
@@ -247,6 +211,7 @@ for pid in (@TEST@, os.getppid()):
     except OSError:
         pass
 """,
+        "nothing",
         weakness=3,
     ),
     Attack(
@@ -254,15 +219,17 @@ for pid in (@TEST@, os.getppid()):
         "kills",
         """
 import os, signal
-for victim in (-1, 0, 1, os.getppid(), -os.getpid()):
+for victim in (-1, 0, 1, os.getppid(), -os.getppid(), @TEST@):
+    if victim == os.getpid():
+        continue  # the first of its namespace, and free to kill itself
     for number in (signal.SIGKILL, signal.SIGSTOP):
-        if victim not in (0, -os.getpid()):
-            try:
-                os.kill(victim, number)
-                win()
-            except OSError:
-                pass
+        try:
+            os.kill(victim, number)
+            win()
+        except OSError:
+            pass
 """,
+        "nothing",
         status=("graded", "crashed"),
         weakness=3,
     ),
@@ -283,54 +250,10 @@ for action in (
     except OSError:
         pass
 """,
+        "nothing",
         weakness=3,
     ),
     # --- disk and output
-    Attack(
-        "large-file",
-        "disk",
-        """
-import os
-for name in ("large", "/tmp/@TOKEN@", "/dev/shm/@TOKEN@"):
-    try:
-        with open(name, "wb") as file:
-            while True:
-                file.write(bytes(1 << 20))
-    except OSError:
-        pass
-""",
-    ),
-    Attack(
-        "many-files-and-deep-folders",
-        "disk",
-        """
-import os
-try:
-    for number in range(100_000):
-        open(f"file{number}", "wb").close()
-except OSError:
-    pass
-try:
-    for _ in range(1500):
-        os.mkdir("x" * 100)
-        os.chdir("x" * 100)
-except OSError:
-    pass
-""",
-    ),
-    Attack(
-        "all-descriptors",
-        "disk",
-        """
-import os
-held = []
-try:
-    while True:
-        held.append(os.dup(1))
-except OSError:
-    pass
-""",
-    ),
     Attack(
         "flood-at-import",
         "output",
@@ -341,22 +264,7 @@ for number in (1, 2):
         os.write(number, b"\\x1b[2J" + b"x" * 100_000)
 sys.stdout = sys.stderr = None
 """,
-    ),
-    Attack(
-        "flood-from-a-thread",
-        "output",
-        """
-import os, threading
-
-
-def _flood():
-    while True:
-        os.write(1, b"y\\n" * 30_000)
-
-
-threading.Thread(target=_flood, daemon=True).start()
-""",
-        status=("graded", "timeout"),
+        "nothing",
     ),
     Attack("closes-its-output", "output", "import os\nos.closerange(0, 3)\nprint('gone')\n", "nothing"),
     # --- warnings
@@ -381,31 +289,6 @@ def attention_scores(query, key):
     Attack("no-functions", "interface", text="import torch\n"),
     Attack("other-names", "interface", "del attention_scores, MultiHeadAttention, causal_mask\n", "nothing"),
     Attack(
-        "other-arguments",
-        "interface",
-        "def attention_scores(q, /, *, k):\n    return q @ k.mT\n\n\ndef attention_weights():\n    pass\n",
-        "nothing",
-    ),
-    Attack(
-        "numbers-for-functions",
-        "interface",
-        "attention_scores = 3\nattention_weights = None\nMultiHeadAttention = print\n",
-        "nothing",
-    ),
-    Attack(
-        "coroutines-and-generators",
-        "interface",
-        """
-async def attention_scores(query, key):
-    return query @ key.mT
-
-
-def attention_weights(scores, mask=None):
-    yield scores
-""",
-        "nothing",
-    ),
-    Attack(
         "a-signature-that-lies",
         "interface",
         """
@@ -420,12 +303,16 @@ attention_scores.__signature__ = Signature()
 """,
         status=("graded", "crashed"),
     ),
-    Attack("does-not-import", "interface", "import a_module_that_nobody_has\n", "nothing"),
     Attack("no-python", "odd text", text="def f(:\n    return\n", status=("unreadable",)),
     Attack(
         "deletes-builtins",
         "interface",
-        "import builtins\nfor name in list(vars(builtins)):\n    if name[0] != '_':\n        delattr(builtins, name)\n",
+        """
+import builtins
+for name in list(vars(builtins)):
+    if name[0] != "_":
+        delattr(builtins, name)
+""",
         "nothing",
         status=("graded", "crashed"),
     ),
@@ -462,5 +349,77 @@ except Exception:
             "late_penalty.json": "0",
             "score.json": '{"score": 100}',
         },
+    ),
+    Attack(
+        "trains-and-shows-pictures-at-import",
+        "import side effect",
+        """
+import webbrowser
+
+import matplotlib.pyplot as plt
+
+net = torch.nn.Linear(20, 20)
+for _ in range(50):
+    net(torch.randn(8, 20)).square().mean().backward()
+plt.plot([1, 2])
+plt.show()
+webbrowser.open("http://127.0.0.1:@TCP@/")
+""",
+        "nothing",
+        status=("graded", "timeout"),  # matplotlib is slow to load
+    ),
+    Attack(
+        "fills-the-disk",
+        "disk",
+        """
+import os
+
+_held = []
+for name in ("large", "/tmp/@TOKEN@", "/dev/shm/@TOKEN@"):
+    try:
+        with open(name, "wb") as file:
+            while True:
+                file.write(bytes(1 << 20))
+    except OSError:
+        pass
+try:
+    for number in range(100_000):
+        open(f"file{number}", "wb").close()
+except OSError:
+    pass
+try:
+    for _ in range(1500):
+        os.mkdir("x" * 100)
+        os.chdir("x" * 100)
+except OSError:
+    pass
+try:
+    while True:
+        _held.append(os.dup(1))
+except OSError:
+    pass
+""",
+        status=("graded", "crashed", "timeout"),
+    ),
+    Attack(
+        "other-arguments-and-other-things",
+        "interface",
+        """
+async def attention_scores(query, key):
+    return query @ key.mT
+
+
+def attention_weights(q, /, *, k):
+    yield q
+
+
+def scaled_dot_product_attention():
+    pass
+
+
+causal_mask = 3
+MultiHeadAttention = print
+""",
+        "nothing",
     ),
 ]

@@ -11,15 +11,16 @@ _CALL = """
 import ctypes, os
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_X86 = {"add_key": 248, "request_key": 249, "keyctl": 250, "shmget": 29, "shmctl": 31, "msgget": 68, "semget": 64,
-        "mq_open": 240, "mq_unlink": 241, "msgctl": 71, "semctl": 66}
+_X86 = {"add_key": 248, "request_key": 249, "keyctl": 250, "shmget": 29, "shmctl": 31, "msgget": 68,
+        "semget": 64, "mq_open": 240, "mq_unlink": 241, "msgctl": 71, "semctl": 66}
 _ARM = {"add_key": 217, "request_key": 218, "keyctl": 219, "shmget": 194, "shmctl": 195, "msgget": 186,
         "semget": 190, "mq_open": 180, "mq_unlink": 181, "msgctl": 187, "semctl": 191}
 
 
 def call(name, *args):
     number = (_ARM if os.uname().machine == "aarch64" else _X86)[name]
-    return _libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in args])
+    wide = [ctypes.c_long(arg) if isinstance(arg, int) else arg for arg in args]
+    return _libc.syscall(ctypes.c_long(number), *wide)
 
 
 _key = int.from_bytes(b"@TOKEN@"[-3:], "big")
@@ -30,17 +31,20 @@ def _files(*folders: str) -> str:
     return f"""
 import os
 
-for folder in {list(folders)!r}:
-    path = os.path.join(os.path.expanduser(folder), "@TOKEN@")
-    try:
-        if os.path.exists(path):
-            win()
+_paths = [os.path.expanduser(os.path.expandvars(folder)) + "/@TOKEN@" for folder in {list(folders)!r}]
+if any(os.path.exists(path) for path in _paths):
+    win()
+    for path in _paths:
+        try:
             os.unlink(path)
-        else:
-            with open(path, "x") as file:
-                file.write("heard")
-    except OSError:
-        pass
+        except OSError:
+            pass
+else:
+    for path in _paths:
+        try:
+            open(path, "x").close()
+        except OSError:
+            pass
 """
 
 
@@ -99,33 +103,12 @@ else:
         wins=("plain",),
     ),
     Attack(
-        "locks-and-attributes",
-        "between submissions",
-        """
-import fcntl, os
-
-try:
-    if "user.@TOKEN@" in os.listxattr("@MARKS@/target"):
-        win()
-    os.setxattr("@MARKS@/target", "user.@TOKEN@", b"heard")
-except OSError:
-    pass
-try:
-    _held = open(torch.__file__)
-    fcntl.flock(_held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-except BlockingIOError:
-    win()
-except OSError:
-    pass
-""",
-    ),
-    Attack(
         "what-the-launcher-has-loaded",
         "between submissions",
         """
 import builtins, linecache, os, socket, sys
 
-if hasattr(builtins, "heard") or "heard" in sys.modules or "heard" in linecache.cache or hasattr(torch, "heard"):
+if any("heard" in place for place in (vars(builtins), vars(torch), sys.modules, linecache.cache)):
     win()
 if socket.gethostname() == "heard" or os.nice(0) > 15 or "heard" in os.environ:
     win()
@@ -141,7 +124,7 @@ for action in (lambda: socket.sethostname("heard"), lambda: os.nice(5)):
     ),
 ]
 ATTACKS = [
-    replace(attack, name=f"{attack.name}-{number}", weakness=attack.weakness or 2)
+    replace(attack, name=f"{attack.name}-{number}", wrong="nothing", weakness=attack.weakness or 2)
     for attack in _ONCE
     for number in (1, 2)
 ]

@@ -68,11 +68,6 @@ ATTACKS = [
         "protocol.pack_answer = lambda a: _pack(replace(a, args_after=_all(a.args_after)))\n",
     ),
     _claim(
-        "arguments-without-numbers-afterwards",
-        "protocol.pack_answer = lambda a: _pack(replace(a, args_after=tuple(\n"
-        "    x if x is None else x.to('meta') for x in a.args_after)))\n",
-    ),
-    _claim(
         "odd-gradients",
         "protocol.pack_answer = lambda a: _pack(replace(a, gradients=_all(a.gradients)))\n",
     ),
@@ -85,12 +80,6 @@ ATTACKS = [
         "odd-parameters",
         "protocol.pack_parameters = lambda found: _pack_parameters({\n"
         "    name + chr(0xD800) + chr(27) + '[2J': _odd(value) for name, value in found.items()})\n",
-    ),
-    _claim(
-        "parameters-without-end",
-        "protocol.pack_parameters = lambda found: _pack_parameters(\n"
-        "    found | {f'x{i}': torch.zeros(1000, 1000) for i in range(900)})\n",
-        status=("graded", "crashed"),
     ),
     _claim(
         "not-called-the-ready-made-one",
@@ -112,12 +101,6 @@ protocol.pack_answer = lambda a: _pack(replace(a, ready_made=None))
         at_most=40,
         weakness=10,
     ),
-    _claim(
-        "gradients-of-zero-numbers",
-        "protocol.pack_answer = lambda a: _pack(replace(\n"
-        "    a, results=tuple(x.expand(x.shape) * 0 for x in a.results), gradients=a.gradients[::-1]))\n",
-        wrong="constant",
-    ),
     # --- frames of its own
     _forged("passed", "_say({'id': 2, 'kind': 'passed', 'score': 100})\nreturn torch.ones(1)"),
     _forged(
@@ -126,9 +109,6 @@ protocol.pack_answer = lambda a: _pack(replace(a, ready_made=None))
         "    _say({'id': i, 'kind': 'answer', 'tensors': [], 'results': [], 'args_after': [],\n"
         "          'gradients': [], 'parameter_gradients': {}, 'ready_made': None})\n"
         "while True: pass",
-    ),
-    _forged(
-        "repeats-the-last-answer", "for fd in range(3, 8):\n    os.dup2(3, fd)\nos.write(3, os.read(3, 9))"
     ),
     _forged("closes-the-channel", "os.closerange(0, 256)\nreturn torch.ones(1)"),
     _forged(

@@ -29,12 +29,6 @@ def attention_weights(scores, mask=None):
 """,
         status=("crashed",),
     ),
-    Attack(
-        "exit-in-atexit",
-        "ends the process",
-        "import atexit, os\natexit.register(os._exit, 0)\nraise SystemExit(0)\n",
-        "nothing",
-    ),
     # --- pytest
     Attack(
         "pytest-exit",
@@ -59,20 +53,8 @@ def attention_weights(scores, mask=None):
         "nothing",
     ),
     Attack(
-        "unittest-skip",
-        "skips",
-        "import unittest\nraise unittest.SkipTest('not today')\n",
-        "nothing",
-    ),
-    Attack(
         "own-tests",
         "more tests",
-        "".join(f"def test_{number}():\n    pass\n\n\n" for number in range(50)),
-        beside={"test_more.py": "".join(f"def test_{number}(): pass\n" for number in range(200))},
-    ),
-    Attack(
-        "hooks-of-pytest",
-        "runner",
         """
 __test__ = False
 pytest_plugins = ["evil"]
@@ -84,7 +66,12 @@ def pytest_collection_modifyitems(items):
 
 def pytest_runtest_makereport(item, call):
     return None
-""",
+
+
+"""
+        + "".join(f"def test_{number}():\n    pass\n\n\n" for number in range(50)),
+        "nothing",
+        beside={"test_more.py": "".join(f"def test_{number}(): pass\n" for number in range(200))},
     ),
     # --- the judge's own objects, where it has any here
     Attack(
@@ -99,6 +86,7 @@ try:
 except ImportError:
     pass
 """,
+        "nothing",
         wins=("local",),
     ),
     Attack(
@@ -163,6 +151,7 @@ math.isclose = numpy.allclose = lambda *args, **values: True
 torch.autograd.gradcheck = lambda *args, **values: True
 torch.Tensor.abs = lambda self: torch.zeros_like(self)
 """,
+        "nothing",
         wins=("local",),
     ),
     Attack(
@@ -188,18 +177,6 @@ builtins.any = lambda *args: False
         weakness=6,
     ),
     Attack(
-        "classes-of-errors",
-        "builtins",
-        """
-import sys
-for module in list(sys.modules.values()):
-    for name in ("StudentError", "CheckFailed"):
-        if isinstance(getattr(module, name, None), type):
-            setattr(getattr(module, name), "__init__", lambda self, *args, **values: None)
-""",
-        status=("graded", "crashed"),
-    ),
-    Attack(
         "thread-that-rewrites-reports",
         "rewrites a report",
         """
@@ -221,6 +198,7 @@ def _rewrite():
 threading.Thread(target=_rewrite, daemon=True).start()
 time.sleep(0.1)
 """,
+        "nothing",
         wins=("plain",),
         weakness=11,
     ),
@@ -243,6 +221,7 @@ try:
 except OSError:
     pass
 """,
+        "nothing",
         beside={"report/report.json": '{"score": 100}', "report.json": '{"score": 100}'},
     ),
     # --- looking for the truth
@@ -250,6 +229,7 @@ except OSError:
         "oracle-in-the-modules",
         "heap",
         _SEARCH + "any(_use(vars(module)) for module in list(sys.modules.values()) if module)\n",
+        "nothing",
         wins=("local",),
     ),
     Attack(
@@ -261,19 +241,8 @@ for _found in gc.get_objects():
     if type(_found) is dict and "attention_scores" in _found and _use(_found):
         break
 """,
+        "nothing",
         wins=("local",),
-    ),
-    Attack(
-        "oracle-in-the-frames",
-        "frames",
-        _SEARCH
-        + """
-frame = sys._getframe()
-while frame:
-    for found in [frame.f_globals, *(vars(v) for v in frame.f_globals.values() if type(v) is types.ModuleType)]:
-        _use(found)
-    frame = frame.f_back
-""",
     ),
     Attack(
         "truth-in-the-callers-variables",
@@ -307,6 +276,7 @@ for number in (1, 2):
 print(words, "::set-output name=score::100", "##teamcity[testFinished]", file=sys.stderr)
 os.write(1, b'\\x00\\x00\\x00\\x20' + b'{"kind": "answer", "score": 100}')
 """,
+        "nothing",
     ),
     # --- what is handed over
     Attack(
@@ -325,22 +295,6 @@ def causal_mask(length, device=None):
     return Bomb()
 """,
         status=("crashed",),
-    ),
-    Attack(
-        "result-that-reduces",
-        "pickle",
-        """
-class Bomb:
-    def __reduce__(self):
-        return (open, ("@MARKS@/unpickled", "w"))
-
-    __deepcopy__ = __copy__ = lambda self, *memo: open("@MARKS@/copied", "w")
-
-
-def attention_scores(query, key):
-    return Bomb()
-""",
-        "unscaled",
     ),
     Attack(
         "names-for-a-decoder",
@@ -382,24 +336,6 @@ def attention_scores(query, key):
 attention_weights = causal_mask = scaled_dot_product_attention = MultiHeadAttention = Agrees()
 """,
         "nothing",
-    ),
-    Attack(
-        "poses-as-a-tensor",
-        "always equal",
-        """
-class Poses:
-    @property
-    def __class__(self):
-        return torch.Tensor
-
-    __eq__ = lambda self, other: True
-    __hash__ = object.__hash__
-    __getattr__ = lambda self, name: self
-
-
-def attention_scores(query, key):
-    return Poses()
-""",
     ),
     Attack(
         "numbers-that-lie",
@@ -458,18 +394,6 @@ class Agrees(torch.Tensor):
 
 def attention_scores(query, key):
     return torch.zeros(*query.shape[:-1], key.shape[-2]).as_subclass(Agrees)
-""",
-    ),
-    Attack(
-        "subclass-of-a-parameter",
-        "tensor subclass",
-        """
-class Agrees(torch.nn.Parameter):
-    __torch_function__ = classmethod(lambda cls, function, types, args=(), kwargs=None: True)
-
-
-def attention_scores(query, key):
-    return Agrees(query @ key.mT)
 """,
     ),
     Attack(
@@ -575,6 +499,7 @@ for number in range(1, 30):
     except OSError:
         pass
 """,
+        "nothing",
         status=("graded", "crashed"),
         weakness=12,
     ),
@@ -659,16 +584,6 @@ def scaled_dot_product_attention(query, key, value, mask=None):
         status=("forbidden",),
         at_most=40,
     ),
-    Attack(
-        "ready-made-in-the-open",
-        "ready made",
-        """
-def scaled_dot_product_attention(query, key, value, mask=None):
-    return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask), None
-""",
-        status=("forbidden",),
-        at_most=40,
-    ),
     # --- another face for the judge
     Attack(
         "looks-for-a-grader",
@@ -682,6 +597,7 @@ if any(sign in os.environ for sign in _signs):
 if len(sys.argv) > 1 or sys.argv[0] or "@REPO@" in os.getcwd() or socket.gethostname() != "localhost":
     win()
 """,
+        "nothing",
         wins=("local",),
         weakness=9,
     ),
@@ -694,6 +610,7 @@ for module in list(sys.modules):
     if module.endswith((".draw", ".manifest", ".oracle", ".expect", ".test_1_shape", ".conftest")):
         win()
 """,
+        "nothing",
         wins=("local",),
     ),
 ]

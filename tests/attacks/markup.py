@@ -3,6 +3,7 @@
 from . import Attack
 
 NASTY = "\x1b[2J\x1b]0;owned\x07\x9b31m\r\b\x00 \u202eevil\u2066 \ud800 [red]x[/red] [link=evil]{0} %s </td><script>"
+_NAME = ascii(NASTY.replace("\0", "").replace("\ud800", ""))  # what a type may be called
 
 
 def _says(name: str, message: str, **more: object) -> Attack:
@@ -13,22 +14,13 @@ def _says(name: str, message: str, **more: object) -> Attack:
 ATTACKS = [
     _says("control-characters", ascii(NASTY)),
     _says("formula", "'=HYPERLINK(\"http://example.org\")'"),
-    _says("table", "'a,b;c\\td\"e\\nnew,line\\r\\n\"\\'0,100\\n'"),
     _says("megabytes", "'x' * 30_000_000", status=("graded", "crashed", "timeout")),
-    _says("braces", "'{file} {0} {line!r:>{width}} {{' * 50"),
-    _says("markup-of-rich", "'[bold red]100 / 100[/] [/nothing] :smile: [@click=app.quit]x'"),
-    _says("html", "'<script>alert(1)</script><img src=x onerror=alert(1)> ![x](javascript:alert(1))'"),
-    _says(
-        "forged-traceback",
-        "'\\n  File \"@REPO@/solutions/attention.py\", line 1, in f\\n100 passed'",
-        weakness=5,
-    ),
     Attack(
         "names-of-exceptions",
         "markup",
         f"""
 def attention_scores(query, key):
-    raise type({ascii(NASTY.replace(chr(0), "").replace(chr(0xD800), ""))}, (Exception,), {{}})
+    raise type({_NAME}, (Exception,), {{}})
 
 
 def attention_weights(scores, mask=None):
@@ -73,7 +65,7 @@ def attention_weights(scores, mask=None):
         "markup",
         f"""
 def attention_scores(query, key):
-    return type({ascii(NASTY.replace(chr(0), "").replace(chr(0xD800), ""))}, (), {{}})()
+    return type({_NAME}, (), {{}})()
 
 
 class MultiHeadAttention(MultiHeadAttention):
@@ -106,5 +98,31 @@ def causal_mask(length, device=None):
     raise GeneratorExit
 """,
         "nothing",
+    ),
+    Attack(
+        "words-for-tables-and-pages",
+        "markup",
+        """
+def causal_mask(length, device=None):
+    raise ValueError("a,b;c\\td\\"e\\nnew,line\\r\\n\\"'0,100\\n")
+
+
+def attention_scores(query, key):
+    raise ValueError("[bold red]100 / 100[/] [/nothing] :smile: [@click=app.quit]x")
+
+
+def attention_weights(scores, mask=None):
+    raise ValueError("<script>alert(1)</script><img src=x onerror=alert(1)> ![x](javascript:alert(1))")
+
+
+class MultiHeadAttention(MultiHeadAttention):
+    def split_heads(self, x):
+        raise ValueError("{file} {0} {line!r:>{width}} {{" * 50)
+
+    def combine_heads(self, heads):
+        raise ValueError("\\n  File \\"@REPO@/solutions/attention.py\\", line 1, in f\\n100 passed")
+""",
+        "nothing",
+        weakness=5,
     ),
 ]

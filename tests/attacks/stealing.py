@@ -7,7 +7,7 @@ def _attempt(name: str, kind: str, code: str, **more: object) -> Attack:
     """A step that wins where it does not raise."""
     lines = "\n".join(f"    {line}" for line in code.strip("\n").splitlines())
     tried = f"\ntry:\n{lines}\n    win()\nexcept Exception:\n    pass\n"
-    return Attack(name, kind, tried, **{"wins": ("plain",)} | more)
+    return Attack(name, kind, tried, **{"wins": ("plain",), "wrong": "nothing"} | more)
 
 
 def _read(*paths: str) -> str:
@@ -60,12 +60,12 @@ for path in sorted(glob.glob("@CLASS@/*.py") + glob.glob("../*.py")):
         "nothing",
         wins=("plain",),
     ),
-    _attempt("reads-the-oracle", "paths", "exec(open('@REPO@/grader/judge/oracle.py').read(), {})"),
     _attempt(
-        "reads-the-hidden-checks", "paths", _read("@REPO@/grader/hidden/*.py", "@REPO@/grader/**/hidden/*")
+        "reads-the-judge",
+        "paths",
+        _read("@REPO@/grader/judge/oracle.py", "@REPO@/grader/hidden/*", "/etc/passwd"),
     ),
     _attempt("reads-the-seed", "paths", _read("@OUT@/.attention-class.json", "@OUT@/*/report.json")),
-    _attempt("reads-its-own-path", "paths", "open(__file__).read()", wins=()),
     _attempt(
         "walks-up-from-here",
         "paths",
@@ -114,13 +114,8 @@ for lines in list(linecache.cache.values()):
     if len(lines) > 2 and "def exact_" + "scores" in "".join(lines[2]):
         win()
 """,
+        "nothing",
         wins=("local",),
-    ),
-    _attempt("users-of-the-machine", "paths", "assert 'root' in open('/etc/passwd').read()"),
-    _attempt(
-        "status-of-the-judge",
-        "other processes",
-        "assert 'Name' in open('/proc/@TEST@/status').read()",
     ),
     Attack(
         "environment-of-all-processes",
@@ -137,6 +132,7 @@ for file in ["/proc/self/environ", *glob.glob("/proc/[0-9]*/environ"), *glob.glo
 if any("@SECRET@" + "-is-known" in value for value in os.environ.values()):
     win()
 """,
+        "nothing",
         wins=("plain", "local"),
         weakness=9,
     ),
@@ -156,49 +152,9 @@ for area, rights in areas:
         _found = True
 del _word
 """,
+        "nothing",
         status=("graded", "crashed"),
         weakness=9,
-    ),
-    _attempt(
-        "memory-of-the-parent",
-        "other processes",
-        """
-import os
-for pid in (os.getppid(), @TEST@, 1):
-    try:
-        os.listdir(f"/proc/{pid}/fd")
-        break
-    except OSError:
-        continue
-else:
-    raise OSError
-""",
-    ),
-    _attempt(
-        "limits-of-the-judge",
-        "other processes",
-        """
-import os
-import resource
-resource.prlimit(@TEST@, resource.RLIMIT_NOFILE)
-""",
-        weakness=3,
-    ),
-    _attempt(
-        "open-descriptors",
-        "other processes",
-        """
-import os
-seen = []
-for number in range(4, 256):
-    try:
-        os.fstat(number)
-        seen.append(number)
-    except OSError:
-        pass
-assert seen
-""",
-        wins=(),
     ),
     # --- the network
     _attempt(
@@ -239,14 +195,6 @@ with socket.socket(socket.AF_UNIX) as one:
     one.sendall(b"seen")
 """,
     ),
-    _attempt(
-        "listens",
-        "network",
-        """
-import socket
-socket.create_server(("127.0.0.1", 0)).close()
-""",
-    ),
     # --- telling
     Attack(
         "inputs-in-exceptions",
@@ -283,18 +231,5 @@ def attention_scores(query, key):
     os.write(2, repr(("INPUTS", key)).encode())
     return query @ key.mT
 """,
-    ),
-    Attack(
-        "inputs-by-the-clock",
-        "tells the inputs",
-        """
-import time
-
-
-def attention_scores(query, key):
-    time.sleep(int(query.flatten()[0].abs() * 10) / 1000)
-    return query @ key.mT
-""",
-        status=("graded", "timeout"),
     ),
 ]
