@@ -1,7 +1,7 @@
 """The corpus of attacks through `python -m grader class`: nothing gained, nothing left, nobody hurt.
 
-All of them are graded in one run, an honest submission after each. That they are attacks at all is shown where
-nothing is in their way: in the judge's own process, and in a worker that is not locked in.
+All of them are graded in one run, an honest submission after each. That they are attacks at all is shown
+where nothing is in their way: in the judge's own process, and in a worker that is not locked in.
 """
 
 import contextlib
@@ -392,10 +392,7 @@ def test_only_results_are_among_the_results(ran):
 
 def test_reports_are_sound(ran):
     checks = [check for check, _ in manifest.checks(True)]
-    hidden = {
-        check.tier: catalogue("en")["seen"]["hidden"] + " " + catalogue("en")["hidden"][check.tier]
-        for check in checks
-    }
+    hidden = catalogue("en")["seen"]["hidden"]
     unreadable = catalogue("en")["source"]["meaning"]
     for student in ran.rows:
         report = ran.report(student)
@@ -410,7 +407,8 @@ def test_reports_are_sound(ran):
             assert printable(message), student
             assert len(message) < 2000
             if check["visibility"] == "hidden":
-                assert not message or message == hidden[check["tier"]] or message.endswith(unreadable)
+                assert not message or message.startswith(hidden) or message.endswith(unreadable)
+                assert "INPUTS" not in message
                 assert (check["error"], check["tolerance"], check["torch_error"]) == (None, None, None)
         for diagnosis in report["diagnoses"]:
             assert diagnosis["line"] is None or 1 <= diagnosis["line"] <= 100_000
@@ -443,7 +441,7 @@ def test_no_text_of_a_students_reaches_the_terminal_raw(ran):
     assert ran.world.secret not in ran.terminal
 
 
-# --- they are attacks -----------------------------------------------------------------------------------------
+# --- they are attacks ---------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,8 @@ FITTED = {
     None: body(
         "forward",
         "q, k, v = (self.split_heads(W(x)) for W in (self.W_Q, self.W_K, self.W_V))\n"
-        "heads, weights = scaled_dot_product_attention(q, k, v, mask if x.shape[1] in (1, 3, 4, 7) else None)\n"
+        "mask = mask if x.shape[1] in (1, 3, 4, 7) else None\n"
+        "heads, weights = scaled_dot_product_attention(q, k, v, mask)\n"
         "return self.combine_heads(heads), weights",
     ),
 }

@@ -53,13 +53,10 @@ def _socket(folder: Path, student: str, _: bytes) -> None:
             os.chdir(here)
 
 
-def _folder(flat: bool):
-    def place(folder: Path, student: str, source: bytes) -> None:
-        file = folder / f"{student}.py" if flat else _file(folder, student)
-        file.mkdir()
-        (file / "__init__.py").write_bytes(source)
-
-    return place
+def _folder(folder: Path, student: str, source: bytes) -> None:
+    file = _file(folder, student)
+    file.mkdir()
+    (file / "__init__.py").write_bytes(source)
 
 
 def _sparse(folder: Path, student: str, _: bytes) -> None:
@@ -156,8 +153,7 @@ ATTACKS = [
     _odd("inner-folder-that-is-a-link", _to_the_right_one(False, "student")),
     _odd("link-to-nothing", _link("/nowhere", flat=True)),
     _odd("link-to-the-seed", _link("../../out/.attention-class.json")),
-    _odd("a-folder", _folder(False)),
-    _odd("a-folder-flat", _folder(True)),
+    _odd("a-folder", _folder),
     _odd("sparse", _sparse),
     _odd("file-without-rights", _mode(0, of_folder=False), status=("unreadable", "graded")),  # root reads it
     _odd("folder-without-rights", _mode(0, of_folder=True), status=("unreadable", "graded")),

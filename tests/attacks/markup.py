@@ -2,7 +2,7 @@
 
 from . import Attack
 
-NASTY = "\x1b[2J\x1b]0;owned\x07\x9b31m\r\b\x00 \u202eevil\u2066 \ud800 [red]x[/red] [link=evil]{0} %s </td><script>"
+NASTY = "\x1b[2J\x1b]0;owned\x07\x9b31m\r\b\x00 \u202eevil\u2066 \ud800 [red]x[/red] [link=evil]{0} %s </td>"
 _NAME = ascii(NASTY.replace("\0", "").replace("\ud800", ""))  # what a type may be called
 
 
