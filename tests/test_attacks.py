@@ -8,10 +8,13 @@ import contextlib
 import csv
 import ctypes
 import functools
+import gc
 import hashlib
 import json
 import os
 import pty
+import random
+import re
 import secrets
 import shutil
 import signal
@@ -29,6 +32,8 @@ import pytest
 from conftest import ESCAPES, REFERENCE
 
 from grader import manifest
+from grader.classroom import grading
+from grader.classroom.collect import Entry, find_submissions
 from grader.classroom.results import Results
 from grader.isolation.launcher import Launcher
 from grader.isolation.limits import Limits
@@ -161,10 +166,11 @@ class World:
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o700)  # so that pytest can remove it
 
-    def command(self, *words: str, python: str = CLASS) -> list[str]:
+    def command(self, *python: str, out: Path | None = None) -> list[str]:
         """The class, on a copy of the repository that nobody else changes."""
-        arguments = ["class", str(self.submissions), "--out", str(self.out), "--seed", SEED, "--jobs", "2"]
-        return [sys.executable, "-c", python, *arguments, *words]
+        out = out or self.out
+        arguments = ["class", str(self.submissions), "--out", str(out), "--seed", SEED, "--jobs", "2"]
+        return [sys.executable, *(python or ("-c", CLASS)), *arguments]
 
 
 def state_of(folder: Path) -> dict[str, object]:
@@ -282,7 +288,7 @@ def hand_in(world: World, chosen: list[Attack]) -> dict[str, Attack | None]:
     return students
 
 
-def run_class(world: World, students: dict[str, Attack | None], python: str = CLASS) -> Ran:
+def run_class(world: World, students: dict[str, Attack | None], *python: str, **options: object) -> Ran:
     """Grade what was handed in, and look at what is left."""
     signals: list[int] = []
     before_handler = signal.signal(signal.SIGUSR1, lambda number, frame: signals.append(number))
@@ -291,7 +297,7 @@ def run_class(world: World, students: dict[str, Attack | None], python: str = CL
     try:
         with orphans() as processes:
             status, output = on_a_terminal(
-                world.command(python=python), cwd=world.repo, env=world.environment
+                world.command(*python), cwd=world.repo, env=world.environment, **options
             )
     finally:
         signal.signal(signal.SIGUSR1, before_handler)
@@ -468,6 +474,7 @@ def test_wins_in_the_judges_own_process(open_world, bounds, attack):
     if not pid:
         try:
             os.environ.update(open_world.environment)
+            gc.unfreeze()
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             os.write(writing, json.dumps(grade(file, SEED, official=True).score).encode())
         finally:
@@ -492,9 +499,144 @@ def unlocked(open_world) -> Iterator[Launcher]:
 def test_wins_in_a_worker_that_is_not_locked_in(open_world, unlocked, bounds, attack):
     file = file_of(attack, open_world)
     before = state_of(open_world.marks)
-    one = [sys.executable, "-c", "input()"]
-    with subprocess.Popen(one, stdin=subprocess.PIPE, env=open_world.environment):
-        score = grade(file, SEED, functools.partial(WorkerSubmission, unlocked), True)
+    score = grade(file, SEED, functools.partial(WorkerSubmission, unlocked), True)
     if attack.name.endswith("-1"):
         return  # it leaves its word for the next one
     assert score.score > bound_of(attack, bounds) or state_of(open_world.marks) != before
+
+
+# --- another user, and runs that are killed -------------------------------------------------------------------
+
+NOBODY = 65534
+AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+
+
+def can_run_as_nobody() -> bool:
+    """Whether this is root, with a Python that others can read too."""
+    command = [sys.executable, "-c", "import torch, rich"]
+    return os.geteuid() == 0 and not subprocess.call(command, cwd="/", stderr=subprocess.DEVNULL, **AS_NOBODY)
+
+
+def test_a_part_of_it_as_somebody_without_rights(tmp_path, bounds):
+    """With the limits that are official."""
+    if not can_run_as_nobody():
+        pytest.skip("needs root, and a Python outside its home")
+    world = World(tmp_path)
+    students = hand_in(world, [attack for attack in ALL if not attack.slow][::12])
+    for path in (world.folder, *world.folder.rglob("*")):
+        if not path.is_relative_to(world.repo):
+            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    ran = run_class(world, students, "-m", "grader", **AS_NOBODY)
+    test_the_run_ends_well(ran)
+    test_each_attack_has_a_result(ran)
+    test_each_attack_ends_as_foreseen(ran)
+    test_no_attack_earns_more_than_its_own_code(ran, bounds)
+    test_honest_submissions_have_full_marks(ran)
+    test_nothing_is_left(ran)
+    test_reports_are_sound(ran)
+    world.close()
+
+
+def results_of(out: Path) -> dict[str, str]:
+    """All files of a run, without how long it took; and without what was never finished."""
+    files = [path for path in out.rglob("*") if path.is_file() and not path.name.startswith(".report")]
+    texts = {str(path.relative_to(out)): path.read_text(encoding="utf-8") for path in files}
+    return {name: re.sub(r'"duration_s": [0-9.]+', "", text) for name, text in texts.items()}
+
+
+def test_a_run_killed_at_ten_random_moments_ends_like_one_that_was_not(tmp_path):
+    world = World(tmp_path)
+    chosen = [attack for attack in ALL if attack.kind in ("heap", "paths", "markup") and not attack.slow]
+    hand_in(world, chosen[:11])
+    start = functools.partial(
+        subprocess.Popen,
+        cwd=world.repo,
+        env=world.environment,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    whole = tmp_path / "whole"
+    assert start(world.command(out=whole)).wait() == 0
+    seed = random.randrange(10**6)
+    chance = random.Random(seed)
+    killed = 0
+    with orphans() as left:
+        for _ in range(10):
+            done = len(list(world.out.glob("*/report.json")))
+            more = chance.choice((0, 1, 1, 2, 2))  # 0: while it starts
+            process = start(world.command())
+            while len(list(world.out.glob("*/report.json"))) < done + more and process.poll() is None:
+                time.sleep(0.005)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0, 0.3 if more else 4))
+            killed += process.poll() is None
+            if chance.random() < 0.5:
+                process.kill()  # it alone: its judges must end by themselves
+            else:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    assert (left, seed) == ([], seed)
+    assert killed >= 5, seed
+    assert start(world.command()).wait() == 0
+    assert results_of(world.out) == results_of(whole), seed
+    world.close()
+
+
+# --- faults of ours, which must cost nobody else ----------------------------------------------------------------
+
+
+def work_that_ends_the_judge(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
+    """In the place of grade_entry: what the kernel does where memory is short."""
+    if entry.student == "poison":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return grading.grade_entry(entry, folder, seed, lang)
+
+
+def work_that_ends_the_launcher(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
+    """In the place of grade_entry."""
+    if entry.student == "poison":
+        os.kill(grading._launcher._pid, signal.SIGKILL)
+    return grading.grade_entry(entry, folder, seed, lang)
+
+
+def graded_with(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict, Results]:
+    """A class of one poison among honest ones, graded with other work. -> problems by student, the results."""
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for student in ("a", "b", "poison", "x", "y"):
+        (folder / f"{student}.py").write_text(REFERENCE, encoding="utf-8")
+    results = Results(tmp_path / "out", SEED)
+    monkeypatch.setattr(grading, "grade_entry", work)
+    found = grading.grade_class(find_submissions(folder)[0], results, 2, "sandbox", "en", LIMITS)
+    return {entry.student: problem for entry, problem in found}, results
+
+
+def test_a_judge_that_dies_costs_the_others_nothing(tmp_path, monkeypatch):
+    problems, results = graded_with(work_that_ends_the_judge, tmp_path, monkeypatch)
+    assert set(problems) == {"a", "b", "poison", "x", "y"}
+    assert "died" in problems.pop("poison")
+    assert set(problems.values()) == {None}
+    assert {results.read(student)["score"] for student in problems} == {100}
+
+
+def test_a_launcher_that_dies_is_replaced(tmp_path, monkeypatch):
+    problems, results = graded_with(work_that_ends_the_launcher, tmp_path, monkeypatch)
+    assert set(problems.values()) == {None}
+    assert {results.read(student)["score"] for student in problems} == {100}
+
+
+def test_a_report_without_a_verdict_is_made_anew(tmp_path):
+    results = Results(tmp_path, SEED)
+    for score, finished in ((None, False), (0, True)):
+        results.report("ann").write_text(json.dumps({"key": "k", "score": score}))
+        assert results.finished("ann", "k") is finished
+
+
+def test_a_large_file_costs_the_judge_little(tmp_path):
+    """The lines of its functions are looked for once, and not at each check."""
+    file = tmp_path / "many.py"
+    file.write_text("a = 1;" * 33_000)
+    started = time.process_time()
+    assert grade(str(file), SEED, official=True).score == 0
+    assert time.process_time() - started < 8

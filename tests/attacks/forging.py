@@ -86,7 +86,6 @@ try:
 except ImportError:
     pass
 """,
-        "nothing",
         wins=("local",),
     ),
     Attack(
@@ -151,7 +150,6 @@ math.isclose = numpy.allclose = lambda *args, **values: True
 torch.autograd.gradcheck = lambda *args, **values: True
 torch.Tensor.abs = lambda self: torch.zeros_like(self)
 """,
-        "nothing",
         wins=("local",),
     ),
     Attack(

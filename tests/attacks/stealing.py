@@ -133,7 +133,7 @@ if any("@SECRET@" + "-is-known" in value for value in os.environ.values()):
     win()
 """,
         "nothing",
-        wins=("plain", "local"),
+        wins=("local",),  # a plain worker too, unless it is root without its capabilities
         weakness=9,
     ),
     Attack(
