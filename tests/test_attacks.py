@@ -166,10 +166,10 @@ class World:
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o700)  # so that pytest can remove it
 
-    def command(self, *python: str, out: Path | None = None) -> list[str]:
+    def command(self, *python: str, out: Path | None = None, jobs: int = 2) -> list[str]:
         """The class, on a copy of the repository that nobody else changes."""
         out = out or self.out
-        arguments = ["class", str(self.submissions), "--out", str(out), "--seed", SEED, "--jobs", "2"]
+        arguments = ["class", str(self.submissions), "--out", str(out), "--seed", SEED, "--jobs", str(jobs)]
         return [sys.executable, *(python or ("-c", CLASS)), *arguments]
 
 
@@ -505,7 +505,7 @@ def test_wins_in_a_worker_that_is_not_locked_in(open_world, unlocked, bounds, at
     assert score.score > bound_of(attack, bounds) or state_of(open_world.marks) != before
 
 
-# --- another user, and runs that are killed -------------------------------------------------------------------
+# --- another user, and runs that are killed -----------------------------------------------------------------
 
 NOBODY = 65534
 AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
@@ -514,7 +514,10 @@ AS_NOBODY = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 def can_run_as_nobody() -> bool:
     """Whether this is root, with a Python that others can read too."""
     command = [sys.executable, "-c", "import torch, rich"]
-    return os.geteuid() == 0 and not subprocess.call(command, cwd="/", stderr=subprocess.DEVNULL, **AS_NOBODY)
+    try:
+        return os.geteuid() == 0 and subprocess.run(command, cwd="/", **AS_NOBODY).returncode == 0
+    except OSError:
+        return False
 
 
 def test_a_part_of_it_as_somebody_without_rights(tmp_path, bounds):
@@ -547,7 +550,7 @@ def results_of(out: Path) -> dict[str, str]:
 def test_a_run_killed_at_ten_random_moments_ends_like_one_that_was_not(tmp_path):
     world = World(tmp_path)
     chosen = [attack for attack in ALL if attack.kind in ("heap", "paths", "markup") and not attack.slow]
-    hand_in(world, chosen[:11])
+    hand_in(world, chosen[:9])
     start = functools.partial(
         subprocess.Popen,
         cwd=world.repo,
@@ -563,12 +566,12 @@ def test_a_run_killed_at_ten_random_moments_ends_like_one_that_was_not(tmp_path)
     with orphans() as left:
         for _ in range(10):
             done = len(list(world.out.glob("*/report.json")))
-            more = chance.choice((0, 1, 1, 2, 2))  # 0: while it starts
-            process = start(world.command())
+            more = chance.choice((0, 1, 1, 2))  # 0: while it starts
+            process = start(world.command(jobs=chance.choice((1, 2))))
             while len(list(world.out.glob("*/report.json"))) < done + more and process.poll() is None:
                 time.sleep(0.005)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(chance.uniform(0, 0.3 if more else 4))
+                process.wait(chance.uniform(0, 0.3 if more else 3))
             killed += process.poll() is None
             if chance.random() < 0.5:
                 process.kill()  # it alone: its judges must end by themselves
@@ -583,7 +586,7 @@ def test_a_run_killed_at_ten_random_moments_ends_like_one_that_was_not(tmp_path)
     world.close()
 
 
-# --- faults of ours, which must cost nobody else ----------------------------------------------------------------
+# --- faults of ours, which must cost nobody else ------------------------------------------------------------
 
 
 def work_that_ends_the_judge(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
@@ -613,6 +616,7 @@ def graded_with(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
 
 
 def test_a_judge_that_dies_costs_the_others_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(grading, "TRIES", 1)
     problems, results = graded_with(work_that_ends_the_judge, tmp_path, monkeypatch)
     assert set(problems) == {"a", "b", "poison", "x", "y"}
     assert "died" in problems.pop("poison")

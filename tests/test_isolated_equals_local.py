@@ -1,4 +1,4 @@
-"""The same report from a locked worker as from the judge's own process, on the corpus of wrong and right cases.
+"""The same report from a locked worker as from the judge's own process, on the corpus of cases.
 
 Every tenth case here. All of them, with the hidden checks: python tests/test_isolated_equals_local.py
 """
