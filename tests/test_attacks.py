@@ -604,7 +604,7 @@ def work_that_ends_the_launcher(entry: Entry, folder: Path, seed: str, lang: str
 
 
 def graded_with(work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict, Results]:
-    """A class of one poison among honest ones, graded with other work. -> problems by student, results."""
+    """A class of honest ones and a poison, graded with other work. -> problems by student, results."""
     folder = tmp_path / "class"
     folder.mkdir()
     for student in ("a", "b", "poison", "x", "y"):

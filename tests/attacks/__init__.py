@@ -90,7 +90,6 @@ KINDS = {
         "markup", "weights file", "timestamp",
     ),
 }  # fmt: skip
-LIMITS_TIME = ("timeout", "crashed")
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,6 @@ class Attack:
     at_most: float | None = None
     wins: tuple[str, ...] = ()
     weakness: int | None = None  # number in the list of the plan for isolation
-    user: bool = True  # whether a user who is not root can hand it in
     slow: bool = False
 
     def source(self, names: Mapping[str, object]) -> bytes:

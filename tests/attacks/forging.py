@@ -405,6 +405,7 @@ def attention_weights(scores, mask=None):
     return torch.softmax(scores, -1) + float("nan")
 """,
         "nothing",
+        at_most=15,  # the shapes are right
     ),
     Attack(
         "gradient-that-is-not-a-number",
@@ -515,6 +516,7 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     )
 """,
         "nothing",
+        at_most=15,  # the shapes are right
     ),
     Attack(
         "lazy-tensor",
@@ -579,7 +581,6 @@ def scaled_dot_product_attention(query, key, value, mask=None):
     return _ready(query, key, value, attn_mask=mask), weights
 """,
         status=("forbidden",),
-        at_most=40,
     ),
     # --- another face for the judge
     Attack(
