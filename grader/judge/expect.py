@@ -56,7 +56,7 @@ class Expect:
     def close_to_exact(
         self, actual: Tensor, truth: np.ndarray, tolerance: float, torch_result: Tensor
     ) -> None:
-        """As `close`, against exact numbers (mpf), where float64 would be too coarse a ruler."""
+        """As `close`, against exact numbers, where float64 would be too coarse a ruler."""
         self._comparable(actual, truth.shape)
         error = oracle.rounded(abs(oracle.exact(actual) - truth))
         self._at_most(error, actual, oracle.rounded(truth), tolerance, oracle.max_error(torch_result, truth))

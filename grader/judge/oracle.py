@@ -1,7 +1,8 @@
 """The truth: attention written as naive loops, the lesson's definition of it.
 
-Twice: in float64, with autograd, for everything; and in 34-digit arithmetic (mpmath) for the tier at
-1e-16, where float64 itself is too coarse a ruler. Nothing here calls torch's own attention or softmax.
+Twice: in float64, with autograd, for everything; and exactly, for the tier at 1e-16, where float64 itself is
+too coarse a ruler. Exact numbers are whole numbers of 2^-150 (1e-45), which Python multiplies and adds without
+rounding; mpmath has the exponential. Nothing here calls torch's own attention or softmax.
 Leading dimensions ("...") ride along; the loops run over queries, keys and heads.
 """
 
@@ -12,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+_BITS = 150  # behind the binary point: far below the last bit of any float64 that matters at 1e-16
+_ONE = 1 << _BITS
 _mp = mpmath.MPContext()
-_mp.dps = 34  # twice the digits of float64: the rounding of the truth is out of sight at 1e-16
-_BITS = 150  # behind the binary point, for sums of products: Python's whole numbers are ten times faster
+_mp.prec = _BITS
 
 
 def causal_mask(length: int) -> Tensor:
@@ -82,68 +84,70 @@ def multi_head_attention(
 
 
 def exact(tensor: Tensor) -> np.ndarray:
-    """The numbers of a tensor, without rounding, as an array of mpf."""
-    numbers = [_mp.mpf(number) for number in tensor.detach().double().flatten().tolist()]
-    return np.array(numbers, dtype=object).reshape(tensor.shape)
+    """The numbers of a finite tensor as an array of whole numbers of 2^-150."""
+    ratios = map(float.as_integer_ratio, tensor.detach().double().flatten().tolist())
+    return _array([(above << _BITS) // below for above, below in ratios], tensor.shape)
 
 
 def rounded(array: np.ndarray) -> Tensor:
-    """An array of mpf as a float64 tensor."""
-    return torch.from_numpy(array.astype(float))
+    """An exact array as a float64 tensor."""
+    return torch.tensor([number / _ONE for number in array.flat], dtype=torch.float64).reshape(array.shape)
+
+
+def _array(numbers: list, shape: tuple[int, ...]) -> np.ndarray:
+    return np.array(numbers, dtype=object).reshape(shape)
 
 
 def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(n, k) times (m, k) transposed -> (n, m), by whole numbers of 2^-150: far finer than 34 digits here."""
-    whole = _whole(left) @ _whole(right).T
-    return np.array([_mp.ldexp(number, -2 * _BITS) for number in whole.flat], dtype=object).reshape(
-        whole.shape
-    )
+    """(n, k) times (m, k) transposed -> (n, m)."""
+    return left @ right.T >> _BITS
 
 
-def _whole(array: np.ndarray) -> np.ndarray:
-    return np.array([int(_mp.ldexp(number, _BITS)) for number in array.flat], dtype=object).reshape(
-        array.shape
-    )
+def _over_root(array: np.ndarray, d_k: int) -> np.ndarray:
+    """An array divided by the square root of d_k."""
+    return array * _ONE // math.isqrt(d_k * _ONE**2)
 
 
-def _exact_row(scores: np.ndarray, allowed: list[bool]) -> list:
+def _exp(number: int) -> int:
+    return _mp.exp(_mp.mpf((number, -_BITS))).to_fixed(_BITS)
+
+
+def _exact_row(scores: np.ndarray, allowed: list[bool]) -> list[int]:
     peak = max(score for score, may in zip(scores, allowed, strict=True) if may)
-    exps = [_mp.exp(score - peak) if may else _mp.zero for score, may in zip(scores, allowed, strict=True)]
-    total = _mp.fsum(exps)
-    return [number / total for number in exps]
+    exps = [_exp(score - peak) if may else 0 for score, may in zip(scores, allowed, strict=True)]
+    total = sum(exps)
+    return [number * _ONE // total for number in exps]
 
 
 def exact_scores(query: Tensor, key: Tensor) -> np.ndarray:
-    """`attention_scores` in 34 digits; (..., L_q, L_k) of mpf."""
-    root = _mp.sqrt(query.shape[-1])
+    """`attention_scores`, exactly: (..., L_q, L_k)."""
     pairs = zip(_slices(exact(query)), _slices(exact(key)), strict=True)
-    scores = [_product(q, k) / root for q, k in pairs]
-    return np.array(scores, dtype=object).reshape(*query.shape[:-1], key.shape[-2])
+    scores = [_over_root(_product(q, k), query.shape[-1]) for q, k in pairs]
+    return _array(scores, (*query.shape[:-1], key.shape[-2]))
 
 
 def exact_weights(scores: np.ndarray, mask: Tensor | None = None) -> np.ndarray:
-    """`attention_weights` in 34 digits, of scores (..., L_q, L_k) of mpf."""
+    """`attention_weights`, exactly, of exact scores (..., L_q, L_k)."""
     allowed = torch.ones(scores.shape, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
     rows = zip(
         scores.reshape(-1, scores.shape[-1]), allowed.reshape(-1, scores.shape[-1]).tolist(), strict=True
     )
-    return np.array([_exact_row(row, may) for row, may in rows], dtype=object).reshape(scores.shape)
+    return _array([_exact_row(row, may) for row, may in rows], scores.shape)
 
 
 def exact_mix(weights: np.ndarray, value: Tensor) -> np.ndarray:
-    """Weights (..., L_q, L_k) of mpf times values (..., L_k, d_v) -> (..., L_q, d_v) of mpf."""
+    """Exact weights (..., L_q, L_k) times values (..., L_k, d_v) -> (..., L_q, d_v)."""
     pairs = zip(_slices(weights), _slices(exact(value)), strict=True)
-    mixed = [_product(w, v.T) for w, v in pairs]
-    return np.array(mixed, dtype=object).reshape(*weights.shape[:-1], value.shape[-1])
+    return _array([_product(w, v.T) for w, v in pairs], (*weights.shape[:-1], value.shape[-1]))
 
 
 def exact_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> np.ndarray:
-    """The output of `attention` in 34 digits: (..., L_q, d_v) of mpf."""
+    """The output of `attention`, exactly: (..., L_q, d_v)."""
     return exact_mix(exact_weights(exact_scores(query, key), mask), value)
 
 
 def exact_combine_heads(heads: np.ndarray | Tensor, w_o: Tensor) -> np.ndarray:
-    """`combine_heads` in 34 digits: (B, L, d_model) of mpf."""
+    """`combine_heads`, exactly: (B, L, d_model)."""
     heads = exact(heads) if isinstance(heads, Tensor) else heads
     w_o = exact(w_o)
     return np.array([_product(np.concatenate(list(sample), axis=-1), w_o) for sample in heads], dtype=object)
@@ -152,7 +156,7 @@ def exact_combine_heads(heads: np.ndarray | Tensor, w_o: Tensor) -> np.ndarray:
 def exact_multi_head_attention(
     x: Tensor, projections: dict[str, Tensor], n_heads: int, mask: Tensor | None = None
 ) -> np.ndarray:
-    """The output of `multi_head_attention` in 34 digits: (B, L, d_model) of mpf."""
+    """The output of `multi_head_attention`, exactly: (B, L, d_model)."""
     length, d_head = x.shape[1], x.shape[2] // n_heads
     allowed = None if mask is None else mask.expand(x.shape[0], n_heads, length, length)
     weights = {name: exact(weight) for name, weight in projections.items()}
@@ -162,7 +166,7 @@ def exact_multi_head_attention(
         for h in range(n_heads):
             own = slice(h * d_head, (h + 1) * d_head)
             query, key, value = (_product(sample, weights[name][own]) for name in ("W_Q", "W_K", "W_V"))
-            scores = _product(query, key) / _mp.sqrt(d_head)
+            scores = _over_root(_product(query, key), d_head)
             heads.append(_product(exact_weights(scores, None if mask is None else allowed[b, h]), value.T))
         samples.append(heads)
     return exact_combine_heads(np.array(samples, dtype=object), projections["W_O"])
@@ -170,7 +174,7 @@ def exact_multi_head_attention(
 
 def max_error(actual: Tensor, truth: np.ndarray) -> float:
     """Largest absolute difference between a finite tensor and an exact array of its shape."""
-    return float(max(abs(difference) for difference in (exact(actual) - truth).flat))
+    return max(abs(exact(actual) - truth).flat) / _ONE
 
 
 def _slices(array: np.ndarray) -> np.ndarray:
