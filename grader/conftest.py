@@ -121,7 +121,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     if call.when != "call" or report.skipped or hasattr(report, "wasxfail"):
         return report  # skipped: no result, and so no points
     error = call.excinfo.value if call.excinfo else None
-    result = item.config.stash[RUN].note(check_of(item.function), item.function, item.stash[TOOLS], error)
+    result = item.config.stash[RUN].note(
+        check_of(item.function), item.function, item.stash[TOOLS], error, report.capstdout + report.capstderr
+    )
     if result.finding and item.config.option.tbstyle in ("auto", "no"):
         lang = item.config.getoption("--lang")
         report.longrepr = f"{result.finding.seen.say(lang)}\n{result.finding.meaning.say(lang)}"

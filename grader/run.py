@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -81,22 +81,42 @@ class Run:
         sizes = secret_sizes(self.seed) if check.visibility == "hidden" else Sizes()
         return Tools(student, Draw(self.seed, check.id, sizes), Expect())
 
-    def note(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
-        """Turn the end of a check into its result: None passed, anything unforeseen is the grader's fault."""
+    def note(
+        self, check: Check, function: Callable, tools: Tools, error: BaseException | None, printed: str = ""
+    ) -> Result:
+        """Turn the end of a check into its result: None passed, anything unforeseen is the grader's fault.
+
+        printed: what the check printed, where the submission runs in this process.
+        """
         result = self._result(check, function, tools, error)
+        expect = tools.expect
+        result = replace(
+            result,
+            measurement=expect.measurement,
+            leak_map=expect.leak_map,
+            weights=expect.weights,
+            gradients=expect.gradients,
+            printed=self._printed(check, printed),
+        )
         self.results.append(result)
         self._exchanges += tools.student.exchanges
         return result
 
+    def _printed(self, check: Check, printed: str) -> str:
+        """What may be shown of it: nothing from the first hidden check on, whose inputs it could tell."""
+        if self._submission:
+            printed += self._submission.printed()
+        hidden = check.visibility == "hidden" or any(r.check.visibility == "hidden" for r in self.results)
+        return "" if hidden else printed
+
     def _result(self, check: Check, function: Callable, tools: Tools, error: BaseException | None) -> Result:
-        measurement, leaks = tools.expect.measurement, tools.expect.leak_map
         if error is None:
-            return Result(check, "passed", None, measurement, leaks)
+            return Result(check, "passed")
         if isinstance(error, CheckFailed | StudentError):
             outcome = getattr(error, "outcome", "failed")
             outcome = outcome if outcome in LOST else "error"  # in this process student code can raise it too
             finding = self._finding(check, function, tools, error.seen, getattr(error, "line", None))
-            return Result(check, outcome, finding, measurement, leaks)
+            return Result(check, outcome, finding)
         seen = text("seen.grader_error", type=type(error).__name__, says=error)
         finding = Finding(seen, text("seen.grader_error_meaning"), None, None, None)
         return Result(check, "grader_error", finding)

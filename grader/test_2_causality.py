@@ -146,10 +146,12 @@ def test_combining_keeps_tokens_apart(student, draw, expect):
 def test_no_output_sees_a_later_token(student, draw, expect):
     """With the causal mask, output i is the same whatever the tokens after i are, at every position."""
     s = draw.sizes
-    module = student.multi_head_attention(s.d_model, s.H, draw.projections())
+    projections, x = draw.projections(), draw.tokens()
+    module = student.multi_head_attention(s.d_model, s.H, projections)
     mask = student.causal_mask(s.L)
-    x = draw.tokens()
-    output, _ = module.forward(x, mask)
+    output, weights = module.forward(x, mask)
+    _, right_weights = oracle.multi_head_attention(x, projections, s.H, oracle.causal_mask(s.L))
+    expect.show_weights(weights, right_weights)
     changes = torch.zeros(s.L, s.L, dtype=torch.float64)  # of output i, when token j changes
     for j in range(s.L):
         other = x.clone()

@@ -142,6 +142,7 @@ def test_attention_equals_the_naive_loop_and_torch(student, draw, expect):
         truth, true_weights = oracle.attention(query.double(), key.double(), value.double(), mask)
         torch_output = F.scaled_dot_product_attention(query, key, value, mask)
         output, weights = student.scaled_dot_product_attention(query, key, value, mask)
+        expect.show_weights(weights, true_weights)
         expect.close(output, truth, TOLERANCE, torch_output)
         expect.close(output, torch_output, TOLERANCE)
         expect.close(weights, true_weights, TOLERANCE)

@@ -11,6 +11,10 @@ class Output:
     """The reading end of a worker's standard output and error."""
 
     def __init__(self):
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was printed so far."""
         self._first = bytearray()
         self._last = bytearray()
         self._length = 0

@@ -51,6 +51,12 @@ class WorkerSubmission:
             self._worker.drain()
         return self._output.text()
 
+    def printed(self) -> str:
+        """The first and last few kB of what it has printed since this was last asked."""
+        said = self.output
+        self._output.clear()
+        return said
+
     def answer(self, call: Call) -> Answer:
         """Run one call. StudentError if the submission gives no usable answer."""
         header, body = self._ask(protocol.pack_call(call), call.function, "answer")

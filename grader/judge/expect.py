@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from grader.judge import oracle
-from grader.judge.score import Measurement
+from grader.judge.score import Gradient, Measurement, Weights
 from grader.judge.text import Text, text
 
 
@@ -18,11 +18,16 @@ class CheckFailed(AssertionError):
 
 
 class Expect:
-    """The comparisons of one check. `measurement` keeps the one nearest to its tolerance."""
+    """The comparisons of one check, and what the report's pictures are made of.
+
+    `measurement` keeps the comparison nearest to its tolerance.
+    """
 
     def __init__(self):
         self.measurement: Measurement | None = None
         self.leak_map: tuple[tuple[float, ...], ...] | None = None
+        self.weights: Weights | None = None
+        self.gradients: tuple[Gradient, ...] = ()
 
     def that(self, condition: bool, key: str, **values: object) -> None:
         """A condition of the check's own, with its message (messages/*.toml, group "seen")."""
@@ -112,12 +117,24 @@ class Expect:
             if isinstance(old, Tensor):
                 self.that(new is not None and torch.equal(old, new), "changed", name=name)
 
-    def gradient(self, actual: Tensor | None, truth: Tensor, tolerance: float, name: str) -> None:
-        """The gradient of an argument or a parameter, by value."""
-        self.that(actual is not None, "no_gradient", name=name)
-        bad = ~torch.isfinite(actual)
-        self.that(not bad.any(), "gradient_not_finite", name=name, index=_first(bad))
-        self.close(actual, truth, tolerance)
+    def gradients_close(
+        self, actual: dict[str, Tensor | None], truth: dict[str, Tensor], tolerance: float
+    ) -> None:
+        """The gradients of arguments and parameters, by name and value. All sizes go into the report."""
+        self.gradients += tuple(
+            Gradient(name, None if actual[name] is None else _norm(actual[name]), _norm(truth[name]))
+            for name in truth
+        )
+        for name, gradient in actual.items():
+            self.that(gradient is not None, "no_gradient", name=name)
+            bad = ~torch.isfinite(gradient)
+            self.that(not bad.any(), "gradient_not_finite", name=name, index=_first(bad))
+            self.close(gradient, truth[name], tolerance)
+
+    def show_weights(self, actual: Tensor, truth: Tensor) -> None:
+        """(B, H, L_q, L_k): put the weights of the first sample into the report. No comparison."""
+        if actual.shape == truth.shape and actual.is_floating_point():
+            self.weights = Weights(_nested(actual[0].tolist()), _nested(truth[0].tolist()))
 
     def _comparable(self, actual: Tensor, shape: tuple[int, ...]) -> None:
         self.shape(actual, *shape)
@@ -151,6 +168,14 @@ class Expect:
 def _worst(error: Tensor) -> tuple[int, ...]:
     # numpy's and not torch's, which imports sympy: half a second and 30 MB
     return tuple(int(i) for i in np.unravel_index(int(error.argmax()), error.shape))
+
+
+def _norm(tensor: Tensor) -> float:
+    return float(tensor.detach().double().square().sum().sqrt())
+
+
+def _nested(numbers: list) -> tuple:
+    return tuple(_nested(one) if isinstance(one, list) else one for one in numbers)
 
 
 def _first(bad: Tensor) -> tuple[int, ...]:

@@ -54,6 +54,23 @@ class Measurement:
 
 
 @dataclass(frozen=True)
+class Weights:
+    """Attention weights of one sample, (H, L_q, L_k): the student's and the right ones."""
+
+    actual: tuple[tuple[tuple[float, ...], ...], ...]
+    right: tuple[tuple[tuple[float, ...], ...], ...]
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The size (Euclidean norm) of the gradient of one argument or parameter; None where none arrived."""
+
+    name: str
+    actual: float | None
+    right: float
+
+
+@dataclass(frozen=True)
 class Check:
     """A check that a full run has; `todo` is None for a check of the whole functions."""
 
@@ -73,6 +90,9 @@ class Result:
     finding: Finding | None = None
     measurement: Measurement | None = None
     leak_map: tuple[tuple[float, ...], ...] | None = None  # (L, L): output i moves so far with token j
+    weights: Weights | None = None
+    gradients: tuple[Gradient, ...] = ()
+    printed: str = ""  # by the student's code, as far as it may be shown
 
 
 @dataclass(frozen=True)
@@ -123,8 +143,17 @@ class Score:
     @property
     def leak_map(self) -> tuple[tuple[float, ...], ...] | None:
         """(L, L): how far output i moves when token j changes; None if that was not seen."""
-        maps = [result.leak_map for result in self.results if result.leak_map]
-        return maps[0] if maps else None
+        return next((result.leak_map for result in self.public if result.leak_map), None)
+
+    @property
+    def weights(self) -> Weights | None:
+        """Attention weights beside the right ones; None if none were seen."""
+        return next((result.weights for result in self.public if result.weights), None)
+
+    @property
+    def public(self) -> tuple[Result, ...]:
+        """The results of the public checks: numbers of the others would tell about their inputs."""
+        return tuple(result for result in self.results if result.check.visibility == "public")
 
     @property
     def complete(self) -> bool:

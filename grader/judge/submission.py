@@ -24,6 +24,9 @@ class Submission(Protocol):
     def parameters(self, module: Module) -> dict[str, Tensor]:
         """The distinct parameters of a MultiHeadAttention by name. StudentError as above."""
 
+    def printed(self) -> str:
+        """What it has printed since this was last asked, where that does not go to our own output."""
+
     def close(self) -> object:
         """Let go of everything that it holds."""
 
