@@ -1,5 +1,7 @@
 """Tier 1, shape: every function returns tensors of the right sizes and type, whatever sizes come in."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -20,12 +22,14 @@ def test_causal_mask_is_a_square_of_bools(student, expect):
 @pytest.mark.mask
 def test_weights_have_the_shape_of_the_scores(student, draw, expect):
     """Each score becomes one weight, so (..., L_q, L_k) stays as it is, for any leading dimensions."""
+    kinds = itertools.cycle(("queries and keys", "keys alone", "everything"))
     for leading in [*LEADING, (1,), (1, 3), (2, 1)]:
         for l_q, l_k in ((6, 6), (5, 7), (1, 7), (5, 1)):
             scores = draw.normal(*leading, l_q, l_k)
-            masks = (draw.bools(*sizes) for sizes in ((l_q, l_k), (1, l_k), (*leading, l_q, l_k)))
-            for mask in ((), (None,), *((mask,) for mask in masks)):
-                expect.shape(student.attention_weights(scores, *mask), *leading, l_q, l_k)
+            sizes = {"queries and keys": (l_q, l_k), "keys alone": (1, l_k), "everything": scores.shape}
+            mask = draw.bools(*sizes[next(kinds)])
+            expect.shape(student.attention_weights(scores), *leading, l_q, l_k)
+            expect.shape(student.attention_weights(scores, mask), *leading, l_q, l_k)
 
 
 @pytest.mark.mask

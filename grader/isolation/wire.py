@@ -16,7 +16,7 @@ from typing import NoReturn
 _LENGTHS = struct.Struct(">IQ")
 LARGEST_HEADER = 256 * 1024
 LARGEST_BODY = 64 * 1024 * 1024
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 class WireError(Exception):
@@ -46,11 +46,11 @@ class Channel:
             raise WireError("too large to send")
         left = memoryview(b"".join((_LENGTHS.pack(len(text), len(body)), text, body)))
         while left:
-            self._wait(select.POLLOUT, deadline)
+            _check(deadline)
             try:
                 left = left[os.write(self.fd, left[:_CHUNK]) :]
             except BlockingIOError:
-                continue
+                self._wait(select.POLLOUT, deadline)
             except OSError as error:
                 raise EOFError("the other end is gone") from error
 
@@ -65,10 +65,11 @@ class Channel:
     def _read(self, length: int, deadline: float | None) -> bytearray:
         data = bytearray()  # grows with what has arrived, not with what was announced
         while len(data) < length:
-            self._wait(select.POLLIN, deadline)
+            _check(deadline)
             try:
                 piece = os.read(self.fd, min(length - len(data), _CHUNK))
             except BlockingIOError:
+                self._wait(select.POLLIN, deadline)
                 continue
             except OSError as error:
                 raise EOFError("the other end is gone") from error
@@ -84,15 +85,23 @@ class Channel:
         if self._aside:
             poll.register(self._aside[0], select.POLLIN)
         while True:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                raise TimeoutError
+            left = _check(deadline)
             ready = {fd for fd, _ in poll.poll(None if left is None else left * 1000)}
             if self._aside and self._aside[0] in ready and not self._aside[1]():
                 poll.unregister(self._aside[0])
                 self._aside = None
             if self.fd in ready:
                 return
+
+
+def _check(deadline: float | None) -> float | None:
+    """The seconds that are left, if there is an end to them. TimeoutError if there are none."""
+    if deadline is None:
+        return None
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
 
 
 def parse_header(text: bytes) -> dict:

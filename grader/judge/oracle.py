@@ -3,7 +3,7 @@
 Twice: in float64, with autograd, for everything; and exactly, for the tier at 1e-16, where float64 itself is
 too coarse a ruler. Exact numbers are whole numbers of 2^-150 (1e-45), which Python multiplies and adds without
 rounding; mpmath has the exponential. Nothing here calls torch's own attention or softmax.
-Leading dimensions ("...") ride along; the loops run over queries, keys and heads.
+Leading dimensions ("...") ride along; the loops run over queries and heads, and the sums over keys and features.
 """
 
 import math
@@ -27,7 +27,7 @@ def causal_mask(length: int) -> Tensor:
 def attention_scores(query: Tensor, key: Tensor) -> Tensor:
     """(..., L_q, d_k), (..., L_k, d_k) -> (..., L_q, L_k): one dot product for each pair, over sqrt(d_k)."""
     root = math.sqrt(query.shape[-1])
-    rows = [torch.stack([(q * k).sum(-1) / root for k in key.unbind(-2)], dim=-1) for q in query.unbind(-2)]
+    rows = [(q.unsqueeze(-2) * key).sum(-1) / root for q in query.unbind(-2)]
     return torch.stack(rows, dim=-2)
 
 
@@ -45,10 +45,7 @@ def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """-> output (..., L_q, d_v), weights (..., L_q, L_k): each output is a weighted sum of the values."""
     weights = attention_weights(attention_scores(query, key), mask)
-    rows = [
-        sum(w.unsqueeze(-1) * v for w, v in zip(row.unbind(-1), value.unbind(-2), strict=True))
-        for row in weights.unbind(-2)
-    ]
+    rows = [(row.unsqueeze(-1) * value).sum(-2) for row in weights.unbind(-2)]
     return torch.stack(rows, dim=-2), weights
 
 
