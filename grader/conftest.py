@@ -82,7 +82,8 @@ def _report_file(config: pytest.Config) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()  # known before the checks run, not after
-        file.unlink(missing_ok=True)  # no old verdict outlives a run that breaks off
+        for old in (file, file.with_suffix(".html")):
+            old.unlink(missing_ok=True)  # no old verdict outlives a run that breaks off
     except OSError as error:
         raise pytest.UsageError(f"--report-dir: {folder} cannot hold a report: {error.strerror}") from None
     return file
@@ -138,7 +139,13 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     score = config.stash[SCORE] = run.score()
     run.close()
-    json_report.write(score, config.stash[REPORT], config.getoption("--lang"))
+    lang, file = config.getoption("--lang"), config.stash[REPORT]
+    json_report.write(score, file, lang)
+    if not config.getoption("--no-html"):
+        from grader.reports import html_report  # here, so that --no-html costs nothing
+
+        config.stash[REPORT] = file.with_suffix(".html")
+        html_report.write(score, config.stash[REPORT], lang)
     if score.score is None:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 

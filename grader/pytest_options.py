@@ -21,8 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--submission", metavar="FILE", default=None, help=f"the file to grade (default: {SUBMISSION})"
     )
     group.addoption(
-        "--report-dir", metavar="DIR", default=None, help="where report.json goes (default: report)"
+        "--report-dir", metavar="DIR", default=None, help="where the report goes (default: report)"
     )
+    group.addoption("--no-html", action="store_true", help="write report.json alone, and no report.html")
     group.addoption("--seed", default=None, help="seed of all inputs (default: 0; official: a secret one)")
     group.addoption("--isolated", action="store_true", help="run the submission in a locked-in process")
     group.addoption("--official", action="store_true", help="add the hidden checks; implies --isolated")

@@ -1,7 +1,8 @@
 """What a submission prints: read away so that it never blocks, and kept only at both ends."""
 
 import os
-import unicodedata
+
+from grader.judge.text import harmless
 
 KEPT = 4096  # bytes at the start, and as many at the end
 _CHUNK = 1 << 16
@@ -43,7 +44,4 @@ class Output:
         left_out = self._length - len(self._first) - len(self._last)
         first, last = (bytes(part).decode("utf-8", "replace") for part in (self._first, self._last))
         middle = f"\n[... {left_out} bytes left out ...]\n" if left_out else ""
-        return "".join(
-            c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}"
-            for c in first + middle + last
-        )
+        return harmless(first + middle + last)

@@ -47,6 +47,14 @@ def catalogue(lang: str) -> dict[str, dict[str, str]]:
 
 def printable(value: object, longest: int = _LONGEST) -> str:
     """A value as one line that is safe to show: no control, escape, surrogate or direction characters."""
-    line = " ".join(str(value)[: 4 * longest].split())
-    line = "".join(c if unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in line)
+    line = harmless(" ".join(str(value)[: 4 * longest].split()))
     return line if len(line) <= longest else line[: longest - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def harmless(words: str) -> str:
+    """A text without control, escape, surrogate or direction characters; line ends and tabs stay."""
+    if words.isprintable():
+        return words
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in words
+    )

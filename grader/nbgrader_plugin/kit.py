@@ -19,13 +19,19 @@ _START = (
     "grader/pytest_options.py",
     "grader/__main__.py",
     "grader/watch.py",
+    "grader/reports/notebook.py",
     "grader/isolation/boot.py",
     "grader/isolation/submission.py",
     *(f"grader/{tier.module}.py" for tier in TIERS),
     "student/attention_from_scratch.py",
     "student/figures.py",
 )
-_LOADED_BY_NAME = ("grader/judge/catalogue/*.py", "grader/judge/messages/*.toml")  # no import tells of these
+_LOADED_BY_NAME = (  # no import tells of these
+    "grader/judge/catalogue/*.py",
+    "grader/judge/messages/*.toml",
+    "grader/reports/messages/*.toml",
+    "grader/reports/templates/*.*",
+)
 _AS_THEY_ARE = ("pyproject.toml", "requirements.txt", "student/fonts/*.otf", "student/fonts/OFL.txt")
 _README = "grader/nbgrader_plugin/student_readme.md"
 _PRIVATE = re.compile(

@@ -10,15 +10,21 @@ from rich.text import Text
 from grader.judge.diagnosis import Diagnosis, diagnose
 from grader.judge.exercise import TODOS
 from grader.judge.score import MAX_SCORE, Score
-from grader.judge.text import printable
 from grader.judge.text import text as message
+from grader.reports.overview import LEAK, has_leak, state_of, where
 
 _WIDTH = 80
-LEAK = 1e-12  # as in the checks of tier 2
+_MARKS = {
+    "passed": ("✓", "green"),
+    "open": ("…", "yellow"),
+    "closed": ("!", "yellow"),
+    "failed": ("✗", "red"),
+    "unknown": ("?", "dim"),
+}
 
 
 def show(score: Score, console: Console, lang: str, report: str | None = None, focus: int = 0) -> None:
-    """Print the report; `report` is where the file went, `focus` the thing to fix that is shown whole."""
+    """Print the report; `report` is where the files went, `focus` the thing to fix that is shown whole."""
     console.width = min(console.width, _WIDTH)
     console.print(_tiers(score, lang))
     console.print(_todos(score, lang))
@@ -61,18 +67,7 @@ def _tiers(score: Score, lang: str) -> Table:
 def _todos(score: Score, lang: str) -> Text:
     states = []
     for todo in TODOS:
-        results = score.of_todo(todo.name)
-        outcomes = {result.outcome for result in results}
-        if not results:
-            mark, style = "?", "dim"
-        elif outcomes == {"passed"}:
-            mark, style = "✓", "green"
-        elif outcomes <= {"passed", "not_attempted"}:
-            mark, style = "…", "yellow"
-        elif outcomes <= {"passed", "forbidden"}:
-            mark, style = "!", "yellow"
-        else:
-            mark, style = "✗", "red"
+        mark, style = _MARKS[state_of(todo, score)]
         states.append(Text(f"{mark} TODO {todo.number} {todo.name}", style=style))
     return Text("   ").join(states)
 
@@ -84,19 +79,14 @@ def _first(diagnosis: Diagnosis, score: Score, lang: str) -> Panel:
     rows.add_column()
     rows.add_row(_say("seen", lang), Text(finding.seen.say(lang)))
     rows.add_row(_say("meaning", lang), Text(finding.meaning.say(lang)))
-    rows.add_row(_say("look", lang), Text(_where(diagnosis, score, lang)))
+    rows.add_row(_say("look", lang), Text(where(diagnosis, score)))
     if finding.section:
         rows.add_row(_say("lesson", lang), Text(_say(f"section_{finding.section}", lang)))
-    if _leaks(score):
+    if has_leak(score):
         rows.add_row(_say("leaks", lang), _leak_map(score, lang))
     lost = _say(_kind("lost", diagnosis), lang, lost=diagnosis.lost)
     rows.add_row(Text(_say("check", lang), style="dim"), Text(f"{diagnosis.result.check.id}; {lost}", "dim"))
     return Panel(rows, title=_say("fix_first", lang), title_align="left", box=box.ROUNDED, border_style="red")
-
-
-def _leaks(score: Score) -> bool:
-    leak_map = score.leak_map or ()
-    return any(moved > LEAK for i, row in enumerate(leak_map) for moved in row[i + 1 :])
 
 
 def _leak_map(score: Score, lang: str) -> Text:
@@ -113,25 +103,13 @@ def _leak_map(score: Score, lang: str) -> Text:
 
 
 def _also(diagnosis: Diagnosis, score: Score, lang: str) -> Text:
-    where = _where(diagnosis, score, lang)
-    return Text(_say(_kind("also", diagnosis), lang, where=where, lost=diagnosis.lost), style="yellow")
+    place = where(diagnosis, score)
+    return Text(_say(_kind("also", diagnosis), lang, where=place, lost=diagnosis.lost), style="yellow")
 
 
 def _kind(key: str, diagnosis: Diagnosis) -> str:
     """The key of a message, or its sister for what was not attempted yet."""
     return f"{key}_unattempted" if diagnosis.result.outcome == "not_attempted" else key
-
-
-def _where(diagnosis: Diagnosis, score: Score, lang: str) -> str:
-    finding = diagnosis.result.finding
-    parts = []
-    if diagnosis.todo:
-        number = next(todo.number for todo in TODOS if todo.name == diagnosis.todo)
-        parts.append(f"TODO {number} ({diagnosis.todo})")
-    if finding.function:
-        parts.append(f"{finding.function}()")
-    parts.append(f"{printable(score.path)}:{finding.line}" if finding.line else printable(score.path))
-    return ", ".join(parts)
 
 
 def _notes(score: Score, lang: str, report: str | None) -> list[Text]:
