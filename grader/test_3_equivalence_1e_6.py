@@ -184,8 +184,10 @@ def test_a_module_remembers_only_its_parameters(student, draw, expect):
     for n_heads, reloaded in ((s.H, False), (s.d_head, True)):  # the second has H and d_head exchanged
         module = student.multi_head_attention(s.d_model, n_heads, small_projections(draw), reloaded)
         modules.append((module, n_heads))
-    for batch, length in ((s.B, s.L), (s.B, s.L), (s.B, 7), (s.H, s.H), (1, 7), (s.B, 1)):
-        mask = draw.bools(batch, 1, length, length)
+    sizes = ((s.B, s.L), (s.B, s.L), (s.B, s.L), (s.B, 7), (s.H, s.H), (1, 7), (s.B, 1))
+    masked = (True, True, False, True, False, True, False)
+    for (batch, length), has_mask in zip(sizes, masked, strict=True):
+        mask = draw.bools(batch, 1, length, length) if has_mask else None
         for module, n_heads in modules:
             projections = small_projections(draw)  # as after a step of training
             exact_projections = {name: weight.double() for name, weight in projections.items()}
@@ -193,7 +195,6 @@ def test_a_module_remembers_only_its_parameters(student, draw, expect):
             x[:, -1] = 0  # a token of zeros is a token like any other
             truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
             expect.close(module.with_weights(projections).forward(x, mask)[0], truth, TOLERANCE)
-            mask = None if mask is not None else draw.bools(batch, 1, length, length)
 
 
 def small_projections(draw):
