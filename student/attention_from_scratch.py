@@ -20,11 +20,8 @@ from rich.table import Table
 from torch import Tensor, nn
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]  # figures.py and grader/, from wherever the script is started
+sys.path.insert(0, str(HERE.parent))  # student/ and grader/, from wherever the script is started
 
-from figures import TOKENS, attention_heatmap, toy_sentence  # noqa: E402
-
-# isort: split
 from grader.judge import oracle  # noqa: E402
 from grader.judge.call import StudentError  # noqa: E402
 from grader.judge.exercise import PROJECTIONS, TODOS  # noqa: E402
@@ -32,6 +29,7 @@ from grader.judge.expect import CheckFailed, Expect  # noqa: E402
 from grader.judge.local import LocalSubmission  # noqa: E402
 from grader.judge.source import SourceError, read_source  # noqa: E402
 from grader.judge.submission import Student  # noqa: E402
+from student.figures import TOKENS, attention_heatmap, toy_sentence  # noqa: E402
 
 HEATMAP = HERE / "attention_heatmap.png"
 LENGTH, HIDDEN, N_HEADS = len(TOKENS), 512, 8

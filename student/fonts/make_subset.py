@@ -1,6 +1,6 @@
 """Cut Noto Sans CJK SC down to the characters that the lesson's pictures use.
 
-Run it again whenever figures.py or attention_from_scratch.py gains a character (a test says so):
+Run it again whenever a picture or attention_from_scratch.py gains a character (a test says so):
 
     python student/fonts/make_subset.py [NotoSansCJK-Regular.ttc]
 
@@ -28,8 +28,13 @@ def characters() -> set[str]:
     """Return printable ASCII and every character of a string literal in the files that draw or print."""
     found = set(string.ascii_letters + string.digits + string.punctuation + " ")
     found.add("\N{MINUS SIGN}")  # matplotlib puts it before negative numbers by itself
-    for name in ("figures.py", "attention_from_scratch.py"):
-        for node in ast.walk(ast.parse((FONTS.parent / name).read_text(encoding="utf-8"))):
+    student = FONTS.parent
+    for file in (
+        student / "attention_from_scratch.py",
+        *student.glob("measures/*.py"),
+        *student.glob("pictures/*.py"),
+    ):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 found.update(filter(str.isprintable, node.value))
     return found

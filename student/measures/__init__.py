@@ -1,0 +1,1 @@
+"""Every number that the lesson shows: plain functions, seeded, that draw nothing."""
