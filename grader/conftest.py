@@ -144,8 +144,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if not config.getoption("--no-html"):
         from grader.reports import html_report  # here, so that --no-html costs nothing
 
-        config.stash[REPORT] = file.with_suffix(".html")
-        html_report.write(score, config.stash[REPORT], lang)
+        if html_report.write(score, file.with_suffix(".html"), lang):
+            config.stash[REPORT] = file.with_suffix(".html")
     if score.score is None:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 

@@ -8,7 +8,13 @@ from pathlib import Path
 FILE = "attention.py"
 # letters and digits of any script, and what login names and e-mail addresses have; no leading dot
 _NAME = re.compile(r"\w[\w.@+ -]{0,99}", re.UNICODE)
-_TAKEN = ("class.json", "class.csv")  # by the summary, beside the students' folders
+_TAKEN = (
+    "class.json",
+    "class.csv",
+    "class.html",
+    "canvas.csv",
+    "moodle.csv",
+)  # by the summary, beside the students' folders
 
 
 class ClassError(Exception):

@@ -139,7 +139,7 @@ def _write_report(entry: Entry, results: Results, lang: str) -> bool:
     from grader.isolation.submission import WorkerSubmission
     from grader.judge.source import SourceError, read_source
     from grader.judge.text import text
-    from grader.reports import json_report
+    from grader.reports import html_report, json_report
     from grader.reports.files import write_json
     from grader.run import grade
 
@@ -161,5 +161,6 @@ def _write_report(entry: Entry, results: Results, lang: str) -> bool:
     score = grade(path, results.seed, open_submission, True, _launcher.isolation, problem)
     # the key of what was graded, should the file have changed since it was looked at
     head = {"student": entry.student, "key": key(score.sha256 or content)}
+    html_report.write(score, results.report(entry.student).with_suffix(".html"), lang)
     write_json(head | json_report.as_dict(score, lang), results.report(entry.student))
     return score.score is not None

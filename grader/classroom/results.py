@@ -54,6 +54,14 @@ class Results:
         """A student's report. ValueError or OSError if there is none."""
         return json.loads(self.report(student).read_text(encoding="utf-8"))
 
+    def summary(self) -> dict[str, Any] | None:
+        """The class.json of the last run, if there is one that can be read."""
+        try:
+            summary = json.loads((self.folder / "class.json").read_text(encoding="utf-8"))
+            return summary if isinstance(summary["students"], list) else None
+        except (ValueError, KeyError, TypeError, OSError):
+            return None
+
     def _read_mark(self, mark: Path) -> str:
         try:
             return str(json.loads(mark.read_text(encoding="utf-8"))["seed"])

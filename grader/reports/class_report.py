@@ -1,10 +1,12 @@
-"""class.json and class.csv: a class at a glance, from the reports of its students."""
+"""class.json and class.csv: a class in numbers, from the reports of its students."""
 
 import csv
 import io
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
+
+from grader.judge.score import TIERS
 
 COLUMNS = (
     "student",
@@ -51,9 +53,22 @@ def _status(report: dict[str, Any], outcomes: Counter) -> str:
     return next((outcome for outcome in reversed(NEEDS_HUMAN) if outcomes[outcome]), "graded")
 
 
-def as_dict(rows: Iterable[dict[str, Any]], passed_over: list[str], seed: str) -> dict[str, Any]:
-    """class.json: students, how often each check was lost, the most frequent mistakes."""
+def as_dict(
+    rows: Iterable[dict[str, Any]],
+    passed_over: list[str],
+    seed: str,
+    checks: Iterable[dict[str, Any]] = (),
+    earlier: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """class.json: students, how often each check was lost, the most frequent mistakes.
+
+    checks: all checks, as a report has them. earlier: the class.json of the last run, which is kept for
+    comparison as soon as a score differs.
+    """
     rows = list(rows)
+    lost = Counter(check for row in rows for check in row.get("lost", ()))
+    total = sum("lost" in row for row in rows)
+    fields = ("id", "tier", "todo", "visibility")
     scores = sorted(row["score"] for row in rows if row["score"] is not None)
     return {
         "schema": 1,
@@ -61,12 +76,27 @@ def as_dict(rows: Iterable[dict[str, Any]], passed_over: list[str], seed: str) -
         "graded": len(scores),
         "mean": round(sum(scores) / len(scores), 2) if scores else None,
         "median": scores[len(scores) // 2] if scores else None,
-        "lost_checks": _counts(check for row in rows for check in row.get("lost", ())),
+        "lost_checks": _counts(lost.elements()),
+        "checks": [
+            {name: check[name] for name in fields} | {"passed": total - lost[check["id"]], "total": total}
+            for check in checks
+        ],
         "mistakes": _counts(mistake for row in rows for mistake in row.get("mistakes", ())),
         "needs_human": [row["student"] for row in rows if row["status"] != "graded"],
         "passed_over": passed_over,
+        "previous": _previous(earlier, rows),
         "students": rows,
     }
+
+
+def _previous(earlier: dict[str, Any] | None, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The scores to compare with; those of the last run that differed."""
+    if not earlier:
+        return None
+    scores = {row["student"]: row["score"] for row in earlier["students"]}
+    if scores == {row["student"]: row["score"] for row in rows}:
+        return earlier.get("previous")
+    return {"mean": earlier["mean"], "median": earlier["median"], "scores": scores}
 
 
 def as_csv(rows: Iterable[dict[str, Any]]) -> str:
@@ -78,6 +108,12 @@ def as_csv(rows: Iterable[dict[str, Any]]) -> str:
         cells = row | row.get("tiers", {}) | {"mistakes": " ".join(row.get("mistakes", ()))}
         writer.writerow([safe_cell(cells.get(column)) for column in COLUMNS])
     return stream.getvalue()
+
+
+def in_words(row: dict[str, Any]) -> str:
+    """The tiers of a row in one line."""
+    parts = [f"{tier.id} {row['tiers'][tier.id]:g}/{tier.points:g}" for tier in TIERS if "tiers" in row]
+    return "; ".join(parts) + ("" if row["status"] == "graded" else f" ({row['status']})")
 
 
 def _counts(items: Iterable[str]) -> dict[str, int]:

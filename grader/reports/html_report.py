@@ -1,6 +1,7 @@
 """report.html: the score, the first thing to fix, pictures of the student's own run, and every check."""
 
 import inspect
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +49,16 @@ class ToFix:
     section: str
 
 
-def write(score: Score, file: Path, lang: str) -> None:
-    """Write the page in one step."""
-    write_text(as_html(score, lang), file)
+def write(score: Score, file: Path, lang: str) -> bool:
+    """Write the page in one step. -> whether there is one: a fault in it costs the page and no verdict."""
+    try:
+        page = as_html(score, lang)
+    except Exception as error:
+        warnings.warn(f"no {file.name}: {type(error).__name__}: {error}", stacklevel=2)
+        file.unlink(missing_ok=True)
+        return False
+    write_text(page, file)
+    return True
 
 
 def as_html(score: Score, lang: str) -> str:
