@@ -8,6 +8,7 @@ COMMANDS = {
     "stub": ("grader.stub", "write student/attention.py anew from solutions/attention.py"),
     "class": ("grader.classroom.command", "grade a folder of submissions"),
     "watch": ("grader.watch", "grade a file at each save"),
+    "lesson": ("grader.nbgrader_plugin.lesson", "make the course's notebooks from assignments/lesson"),
     "prepare": ("grader.nbgrader_plugin.prepare", "put submissions placed by hand in order for nbgrader"),
     "doctor": ("grader.doctor", "say whether grading can be trusted here"),
 }

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from grader.judge.score import MAX_SCORE, TIERS, Score
+from grader.nbgrader_plugin.assignments import EXERCISE, LANGUAGE, notebook_of
 from grader.stub import ROOT, SOLUTION, STUDENT, stub_of
 
 COURSE = ROOT / "assignments"
@@ -59,15 +60,16 @@ def versions() -> str:
 
 
 def points() -> str:
-    """The points of the tiers, in the grader and in the notebook."""
+    """The points of the tiers, in the grader and in the notebooks."""
     if MAX_SCORE != 100:
         raise Wrong(f"the tiers have {MAX_SCORE:g} points in all")
-    notebook = json.loads((COURSE / "source/attention/attention.ipynb").read_text(encoding="utf-8"))
-    cells = [cell["metadata"]["nbgrader"] for cell in notebook["cells"]]
-    given = {cell["grade_id"]: cell["points"] for cell in cells if cell["grade"] and not cell["solution"]}
     expected = {f"tier-{tier.id}": tier.points for tier in TIERS}
-    if given != expected:
-        raise Wrong(f"the notebook gives {given}, the grader {expected}")
+    for name in LANGUAGE:
+        notebook = json.loads((COURSE / "source" / name / notebook_of(name)).read_text(encoding="utf-8"))
+        cells = [cell["metadata"]["nbgrader"] for cell in notebook["cells"]]
+        given = {cell["grade_id"]: cell["points"] for cell in cells if cell["grade"] and not cell["solution"]}
+        if given != expected:
+            raise Wrong(f"{notebook_of(name)} gives {given}, the grader {expected}")
     return " + ".join(f"{tier.points:g}" for tier in TIERS) + f" = {MAX_SCORE:g}"
 
 
@@ -123,28 +125,35 @@ def _official(file: Path) -> Score:
 
 
 def release() -> str:
-    """A release, made by nbgrader itself in a temporary folder, and looked through."""
-    from grader.nbgrader_plugin.kit import EXERCISE, kit, secrets_in
-
+    """The releases, made by nbgrader itself in a temporary folder, and looked through."""
     if _version("nbgrader") is None:
         raise Wrong("nbgrader is not installed: pip install -r assignments/requirements.txt")
     with tempfile.TemporaryDirectory(prefix="attention-doctor-") as name:
         course = Path(name)
         shutil.copytree(COURSE / "source", course / "source")
-        _run(["nbgrader", "generate_assignment", "attention", f"--CourseDirectory.root={course}"], course)
-        made = course / "release" / "attention"
-        files = {f.relative_to(made).as_posix(): f.read_bytes() for f in made.rglob("*") if f.is_file()}
-        missing = {*kit(), "attention.ipynb"} ^ set(files)
-        secrets = secrets_in(files)
-        if missing or secrets:
-            raise Wrong("; ".join([*secrets, *(f"{path}: missing, or too much" for path in sorted(missing))]))
-        if files[EXERCISE].decode() != stub_of(SOLUTION.read_text(encoding="utf-8")):
-            raise Wrong(f"{EXERCISE} in it is not the exercise")
-        _run(["pytest", "grader", "-q", "-p", "no:cacheprovider"], made, status=1)
-        score = json.loads((made / "report" / "report.json").read_text(encoding="utf-8"))["score"]
-        if score != 0:
-            raise Wrong(f"pytest grader in it gives {score}, not 0")
-    return f"{len(files)} files, nothing of the instructor's among them, and pytest grader runs in it"
+        numbers = [_release(course, assignment) for assignment in LANGUAGE]
+    files = " and ".join(f"{number} files ({name})" for name, number in zip(LANGUAGE, numbers, strict=True))
+    return f"{files}, nothing of the instructor's among them, and pytest grader runs in them"
+
+
+def _release(course: Path, assignment: str) -> int:
+    """Make one, and look through it. -> how many files it has"""
+    from grader.nbgrader_plugin.kit import kit, secrets_in
+
+    _run(["nbgrader", "generate_assignment", assignment, f"--CourseDirectory.root={course}"], course)
+    made = course / "release" / assignment
+    files = {f.relative_to(made).as_posix(): f.read_bytes() for f in made.rglob("*") if f.is_file()}
+    missing = {*kit(LANGUAGE[assignment]), notebook_of(assignment)} ^ set(files)
+    secrets = secrets_in(files)
+    if missing or secrets:
+        raise Wrong("; ".join([*secrets, *(f"{path}: missing, or too much" for path in sorted(missing))]))
+    if files[EXERCISE].decode() != stub_of(SOLUTION.read_text(encoding="utf-8")):
+        raise Wrong(f"{EXERCISE} in it is not the exercise")
+    _run(["pytest", "grader", "-q", "-p", "no:cacheprovider"], made, status=1)
+    score = json.loads((made / "report" / "report.json").read_text(encoding="utf-8"))["score"]
+    if score != 0:
+        raise Wrong(f"pytest grader in it gives {score}, not 0")
+    return len(files)
 
 
 def _run(words: list[str], folder: Path, status: int = 0) -> None:

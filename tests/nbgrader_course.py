@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook, SubmittedAssignment
@@ -25,6 +25,7 @@ class Course:
     repository: Path
     python: str = sys.executable
     user: str | None = None  # who runs the programs
+    assignment: str = "attention"
     environment: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -40,16 +41,25 @@ class Course:
         """Run `python -m WORDS`, and hold it to an exit status."""
         return run([self.python, "-m", *words], cwd or self.root, status, user=self.user, **self.environment)
 
+    def of(self, assignment: str) -> "Course":
+        """The same course, for another of its assignments."""
+        return replace(self, assignment=assignment)
+
+    @property
+    def notebook(self) -> str:
+        """The file name of the assignment's notebook."""
+        return f"{self.assignment}.ipynb"
+
     def submission(self, student: str) -> Path:
         """Where a student's work is put by hand."""
-        return self.root / "submitted" / student / "attention"
+        return self.root / "submitted" / student / self.assignment
 
     def place(self, student: str, code: str | None, notebook: str | None = None) -> Path:
         """Put a submission there: the released notebook unless told otherwise, and the code."""
         folder = self.submission(student)
         folder.mkdir(parents=True)
-        released = self.root / "release" / "attention" / "attention.ipynb"
-        (folder / "attention.ipynb").write_text(notebook or released.read_text("utf-8"), "utf-8")
+        released = self.root / "release" / self.assignment / self.notebook
+        (folder / self.notebook).write_text(notebook or released.read_text("utf-8"), "utf-8")
         if code is not None:
             (folder / "student").mkdir()
             (folder / "student" / "attention.py").write_text(code, "utf-8")
@@ -69,19 +79,20 @@ class Course:
 
     def graded_notebook(self, student: str) -> dict:
         """The notebook after autograding."""
-        file = self.root / "autograded" / student / "attention" / "attention.ipynb"
+        file = self.root / "autograded" / student / self.assignment / self.notebook
         return json.loads(file.read_text("utf-8"))
 
     def feedback(self, student: str) -> str:
         """The page that a student gets."""
-        return (self.root / "feedback" / student / "attention" / "attention.html").read_text("utf-8")
+        page = self.root / "feedback" / student / self.assignment / f"{self.assignment}.html"
+        return page.read_text("utf-8")
 
     def gradebook(self) -> Gradebook:
         """To be used in a with statement."""
         return Gradebook(f"sqlite:///{self.root / 'gradebook.db'}")
 
     def _of(self, gradebook: Gradebook, student: str) -> SubmittedAssignment:
-        return gradebook.find_submission("attention", student)
+        return gradebook.find_submission(self.assignment, student)
 
 
 def make_course(folder: Path, **options: object) -> Course:

@@ -45,7 +45,7 @@ def case(score: float = 100.0, status: str = "graded", notes: str = "") -> Calla
 
 
 def notebook(folder: Path) -> Path:
-    return folder / "attention.ipynb"
+    return folder / f"{folder.name}.ipynb"
 
 
 def code(folder: Path) -> Path:
@@ -212,6 +212,18 @@ def answer_copied_and_turned_into_code(folder: Path) -> None:
 @case()
 def answer_without_end(folder: Path) -> None:
     edit(folder, lambda data: cell(data, "reflection").update(source="\x1b[31m\ud800 word" * 100_000))
+
+
+@case()
+def code_in_the_quiz(folder: Path) -> None:
+    def fill(data: dict) -> None:
+        cell(data, "quiz-score").update(source="__import__('os')._exit(0)")
+        cell(data, "quiz-scores-shape").update(source="(" * 200_000)
+        cell(data, "quiz-where-mask").update(source=f"d {SCRIPT}")
+        cell(data, "quiz-mask-count").update(source="\ud800" + "9" * 3_000_000)
+        cell(data, "quiz-passes").update(source=["Answer: ", "1"])
+
+    edit(folder, fill)
 
 
 @case(notes="notebook_odd")

@@ -7,17 +7,22 @@ from pathlib import Path
 import pytest
 from conftest import REFERENCE
 from nbgrader_course import Course, make_course, run
+from nbgrader_hostile import cell, edit
 
 from grader.nbgrader_plugin import seed
-from grader.nbgrader_plugin.kit import EXERCISE, kit, secrets_in
+from grader.nbgrader_plugin.assignments import EXERCISE
+from grader.nbgrader_plugin.kit import kit, secrets_in
+from grader.nbgrader_plugin.lesson import notebook
+from grader.nbgrader_plugin.quiz import questions
 from grader.stub import ROOT, STUDENT
 
-NOTEBOOK = ROOT / "assignments" / "source" / "attention" / "attention.ipynb"
 # Frozen: with work handed in, nbgrader refuses a notebook with other ids, and removes the release.
 CELLS = (
-    *("intro", "how-to-work", "run-checks", "one-todo", "run-one-todo", "see-it", "run-script", "score"),
-    *("last-run", "tier-shape", "tier-causality", "tier-equivalence-1e-6", "tier-equivalence-1e-16"),
-    *("tier-gradient-flow", "reflection-question", "reflection"),
+    *("tier-shape", "tier-causality", "tier-equivalence-1e-6", "tier-equivalence-1e-16"),
+    *("tier-gradient-flow", "reflection", "quiz-rnn-steps", "quiz-welded", "quiz-own-to-attention"),
+    *("quiz-scores-shape", "quiz-deviation", "quiz-score", "quiz-unscaled", "quiz-where-mask"),
+    *("quiz-zero-score", "quiz-mask-count", "quiz-passes", "quiz-d-head", "quiz-split-shape"),
+    *("quiz-parameters", "quiz-where-heads-meet"),
 )
 WRONG = REFERENCE.replace("math.sqrt(d_k)", "d_k")
 
@@ -48,19 +53,25 @@ def export(course: Course, name: str, *words: str) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def test_cells_are_frozen():
-    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
-    first = [cell["metadata"]["nbgrader"]["grade_id"] for cell in cells]
-    assert set(CELLS) <= set(first)
-    assert [cell["id"] for cell in cells] == first
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_graded_cells_are_frozen(lang: str):
+    cells = json.loads(notebook(lang))["cells"]
+    graded = {cell["id"]: cell["metadata"]["nbgrader"] for cell in cells if "points" in str(cell["metadata"])}
+    assert set(graded) == set(CELLS)
+    assert all(entry["grade_id"] == name for name, entry in graded.items())
+    assert sum(entry["points"] for entry in graded.values()) == 100 + 15 + 10
 
 
 def test_kit_has_what_a_student_needs_and_no_more():
-    files = kit()
+    files = kit("en")
     assert files[EXERCISE] == STUDENT.read_bytes()
     assert secrets_in(files) == []
     public = {f"grader/{file.name}" for file in (ROOT / "grader").glob("test_*.py")}
     assert public <= set(files)
+    assert {"student/measures/routes.py", "student/pictures/style.py", "grader/reports/notebook.py"} <= set(
+        files
+    )
+    assert {path for path, content in kit("zh").items() if files[path] != content} == {"README.md"}
     private = (
         "hidden",
         "classroom",
@@ -79,6 +90,11 @@ def test_a_secret_is_seen_under_any_name(file: str):
     assert secrets_in({"student/notes.txt": content})
     indented = content.replace(b"\n", b"\r\n    ").replace(b"### ", b"")
     assert secrets_in({"grader/judge/harmless.py": indented})
+
+
+def test_an_explanation_of_an_answer_is_seen():
+    why = questions()["quiz-passes"].why["zh"]
+    assert secrets_in({"student/notes.txt": f"# {why}".encode()})
 
 
 @pytest.mark.parametrize(
@@ -116,13 +132,14 @@ def test_from_the_root_of_the_repository_too(course: Course):
 
 
 def test_without_our_configuration_a_notebook_gives_nothing(course: Course, tmp_path: Path):
-    cells = json.loads(NOTEBOOK.read_text("utf-8"))["cells"]
+    cells = json.loads(notebook("en"))["cells"]
     setup = next("".join(cell["source"]) for cell in cells if cell["id"] == "last-run")
     (tmp_path / "report").mkdir()
     forged = {"tiers": [{"id": "shape", "score": 15, "points": 15, "passed": 1, "total": 1}]}
     (tmp_path / "report" / "report.json").write_text(json.dumps(forged))
+    setup = f"import json, os\nfrom pathlib import Path\n{setup}"
     command = [course.python, "-c", f"{setup}\nprint(last_run('shape'))"]
-    assert "15 of 15" in run(command, tmp_path).stdout
+    assert "15 / 15" in run(command, tmp_path).stdout
     assert "RuntimeError" in run(command, tmp_path, status=1, NBGRADER_EXECUTION="autograde").stdout
 
 
@@ -145,7 +162,7 @@ def test_scores_of_checks(course: Course):
 
 def test_canvas(course: Course):
     points, ann, bo = export(course, "canvas")
-    assert (points["Student"].strip(), points["Attention"]) == ("Points Possible", "110.0")
+    assert (points["Student"].strip(), points["Attention"]) == ("Points Possible", "125.0")
     assert (bo["ID"], bo["SIS Login ID"], bo["Attention"]) == ("102", "bo", "100.0")
     assert ann["Student"].startswith("'=")
     (course.root / "from_canvas.csv").write_text(
@@ -189,6 +206,54 @@ def test_a_fault_of_ours_is_no_score(tmp_path: Path):
         file.write_text(whole)
     course.nbgrader("autograde", "attention")
     assert course.tiers("ann") == 100
+
+
+def test_both_languages_in_one_course(tmp_path: Path):
+    en = make_course(tmp_path)
+    zh = en.of("attention-zh")
+    for course, code in ((en, REFERENCE), (zh, WRONG)):
+        course.nbgrader("generate_assignment", course.assignment)
+        folder = course.place("ann", code)
+        edit(folder, _answers)
+    en.python_m("grader", "prepare", "--course", "assignments", cwd=en.repository)
+    for course in (zh, en):
+        course.nbgrader("autograde", course.assignment)
+        course.nbgrader("generate_feedback", course.assignment)
+    assert en.tiers("ann") == 100
+    assert 0 < zh.tiers("ann") < 100
+    for course, words in (
+        (en, ("Official score", "Not right", "could not be read", "Not answered", "Right: 64.")),
+        (zh, ("正式得分", "不对", "无法识别", "没有作答", "正确：64。")),
+    ):
+        points = course.points("ann")
+        earned = {name for name, (given, _) in points.items() if given and name.startswith("quiz-")}
+        assert earned == {"quiz-d-head", "quiz-split-shape", "quiz-where-mask"}
+        assert not any(flag for name, (_, flag) in points.items() if name.startswith("quiz-"))
+        page = course.feedback("ann")
+        assert all(word in page for word in words)
+        assert all(
+            question.why["zh" if course is zh else "en"][:20] in page for question in questions().values()
+        )
+    done = en.nbgrader("export", "--to", "some.csv", status=1)
+    assert "One export is of one assignment" in done.stdout
+    assert "Traceback" not in done.stdout
+    for course in (en, zh):
+        (line,) = export(course, "tiers", "--assignment", f'["{course.assignment}"]')
+        assert float(line["score"]) == course.tiers("ann") + 3
+        assert (line["retrieval"], line["max_score"], line["status"]) == ("3.0", "125.0", "graded")
+
+
+def _answers(data: dict) -> None:
+    """Three right ones, a wrong one and one that cannot be read; the others are left as they were."""
+    for name, answer in (
+        ("quiz-d-head", " ６４"),
+        ("quiz-split-shape", "（4，8，10，12）"),
+        ("quiz-where-mask", "D"),
+        ("quiz-mask-count", "36"),
+        ("quiz-score", "three"),
+    ):
+        found = cell(data, name)
+        found["source"] = "".join(found["source"]) + answer
 
 
 def test_seed_is_made_once_and_kept_from_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -94,6 +94,8 @@ data = json.load(open("attention.ipynb"))
 for cell in data["cells"]:
     if cell["metadata"]["nbgrader"]["grade_id"] == "reflection":
         cell["source"] = sys.argv[1]
+    if cell["metadata"]["nbgrader"]["grade_id"] == "quiz-d-head":
+        cell["source"] += " 64"
 json.dump(data, open("attention.ipynb", "w"))
 """
     klass.people[name].run("-c", script, ANSWER, cwd=klass.home(name))
@@ -172,7 +174,8 @@ def test_manual_score_feedback_and_export(klass: Class):
     klass.teacher("export", "--to", "out.csv")
     rows = {row["student_id"]: row for row in csv.DictReader((klass.course.root / "out.csv").open())}
     alice = rows[klass.id("alice")]
-    assert float(alice["score"]) == klass.course.tiers(klass.id("alice")) + 8.5
+    assert float(alice["score"]) == klass.course.tiers(klass.id("alice")) + 1 + 8.5
+    assert alice["retrieval"] == "1.0"
     assert alice["reflection"] == "8.5"
     assert alice["mistakes"] == "scale-by-d"
     assert alice["status"] == "graded"

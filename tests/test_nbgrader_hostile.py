@@ -35,7 +35,7 @@ def found(graded: Course) -> dict[str, Row]:
         autograded_directory="autograded", format_path=lambda *parts: str(graded.root.joinpath(*parts))
     )
     with graded.gradebook() as gradebook:
-        return {row.student.id: row for row in rows(gradebook, folders, ())}
+        return {row.student.id: row for row in rows(gradebook, folders, "attention", ())}
 
 
 def test_there_are_enough_of_them():
@@ -96,6 +96,17 @@ def test_answers_are_shown_as_they_were_written(graded: Course):
     assert "<script" not in "".join(answer["source"])
     assert graded.points("script_in_the_answer")["reflection"] == (None, True)  # a person reads it
     assert graded.points("right")["reflection"] == (0.0, False)  # left as it was released
+
+
+def test_answers_of_the_quiz_are_only_read(graded: Course, found: dict[str, Row]):
+    cells = found["code_in_the_quiz"].cells
+    assert {name: points for name, points in cells.items() if points and name.startswith("quiz")} == {
+        "quiz-passes": 1.0
+    }
+    assert found["code_in_the_quiz"].quiz == 1
+    assert found["right"].quiz == 0
+    assert graded.feedback("code_in_the_quiz").count("could not be read") == 4
+    assert (graded.root / "autograded/code_in_the_quiz/attention/attention.ipynb").stat().st_size < 500_000
 
 
 def test_the_gradebook_and_the_seed_are_whole(graded: Course):

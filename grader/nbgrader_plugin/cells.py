@@ -1,4 +1,4 @@
-"""What a tier's cell shows after grading: a score that nbgrader reads, and the report that a person reads.
+"""What cells show after grading: a score that nbgrader reads, and the report that a person reads.
 
 Everything that is put into HTML is escaped. Of hidden checks it tells how many passed and what they ask
 about; a mistake that is known by its name is named, wherever it was found.
@@ -12,11 +12,13 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from grader.judge.text import text
+from grader.nbgrader_plugin.quiz import Question
 
 REPORT = "attention"  # the metadata of an output that holds the report, for the exports
 _TABLE = 'style="border-collapse: collapse; margin: 0.4em 0; table-layout: auto; white-space: normal"'
 _CELL = 'style="text-align: left; vertical-align: top; padding: 0.2em 0.8em 0.2em 0; white-space: normal"'
-_BOX = 'style="border-left: 4px solid #c33; padding: 0.3em 0.8em; margin: 0.4em 0"'
+_BOX = 'style="border-left: 4px solid {colour}; padding: 0.3em 0.8em; margin: 0.4em 0"'
+_LOST, _EARNED, _EMPTY = "#c33", "#2b7", "#999"
 
 
 def score_output(score: float, html: str, report: dict[str, Any] | None) -> NotebookNode:
@@ -48,17 +50,24 @@ def tier_html(report: dict[str, Any], tier_id: str, score: float, points: float,
     return "\n".join(parts)
 
 
-def summary_html(report: dict[str, Any], notes: Iterable[str], lang: str) -> str:
+def summary_html(report: dict[str, Any], notes: Iterable[str], notebook: str, lang: str) -> str:
     """The whole submission: the score, what was out of order, and what to fix, the most useful first."""
     points = {"score": report["score"], "max_score": report["max_score"], "isolation": report["isolation"]}
     parts = [_paragraph(text("feedback.score", **points).say(lang), bold=True)]
     if not _is_readable(report):
         reason = next(check["message"] for check in report["checks"])
         parts.append(_box([text("feedback.not_graded", reason=reason).say(lang)]))
-    parts += [_box([text(f"feedback.{note}").say(lang)]) for note in notes]
+    parts += [_box([text(f"feedback.{note}", notebook=notebook).say(lang)]) for note in notes]
     if _is_readable(report):
         parts += [_box(_diagnosis(found, report, lang)) for found in report["diagnoses"]]
     return "\n".join(parts)
+
+
+def quiz_html(question: Question, outcome: str, lang: str) -> str:
+    """The verdict on an answer, and the explanation."""
+    verdict, why = question.feedback(outcome, lang)
+    sign, colour = {"right": ("✓", _EARNED), "unanswered": ("–", _EMPTY)}.get(outcome, ("✗", _LOST))
+    return _box([f"{sign} {verdict}", why], colour)
 
 
 def _is_readable(report: dict[str, Any]) -> bool:
@@ -93,8 +102,8 @@ def _paragraph(words: str, bold: bool = False) -> str:
     return f"<p><b>{escape(words)}</b></p>" if bold else f"<p>{escape(words)}</p>"
 
 
-def _box(lines: Iterable[str]) -> str:
-    return f"<div {_BOX}>{'<br>'.join(escape(line) for line in lines if line)}</div>"
+def _box(lines: Iterable[str], colour: str = _LOST) -> str:
+    return f"<div {_BOX.format(colour=colour)}>{'<br>'.join(escape(line) for line in lines if line)}</div>"
 
 
 def _table(rows: Iterable[tuple[str, ...]]) -> str:

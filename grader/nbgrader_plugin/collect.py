@@ -7,6 +7,7 @@ from pathlib import Path
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import rmtree
 
+from grader.nbgrader_plugin.assignments import notebook_of
 from grader.nbgrader_plugin.intake import empty, take
 
 
@@ -16,13 +17,14 @@ class Collect(ExchangeCollect):
     def do_copy(self, src: str, dest: str, log: Logger | None = None) -> None:
         """Copy one submission; an empty one in its place if it cannot be read at all."""
         timestamp = os.path.basename(src).rsplit("+", 3)[2]  # as ExchangeCollect reads it
+        notebook = notebook_of(self.coursedir.assignment_id)
         try:
-            take(Path(src), Path(dest), timestamp)
+            take(Path(src), Path(dest), notebook, timestamp)
         except OSError as error:
             self.log.error("%s cannot be read, and counts as empty: %s", src, error)
             if os.path.lexists(dest):
                 rmtree(dest)
-            empty(Path(dest), timestamp)
+            empty(Path(dest), notebook, timestamp)
         if self.coursedir.groupshared:
             _share(Path(dest))
 

@@ -15,9 +15,10 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import ExportPlugin
 from traitlets import Enum, Unicode
 
+from grader.nbgrader_plugin.assignments import LANGUAGE
 from grader.nbgrader_plugin.form import TIER_CELLS
 from grader.nbgrader_plugin.gradebook_rows import Row, rows
-from grader.nbgrader_plugin.kit import ASSIGNMENT
+from grader.nbgrader_plugin.quiz import questions
 from grader.reports.class_report import safe_cell
 
 _WORDS = 200  # characters of a message in a table
@@ -36,13 +37,11 @@ class Scores(ExportPlugin):
     ).tag(config=True)
 
     def export(self, gradebook: Gradebook) -> None:
-        """Write the file; --student and --assignment as with nbgrader's own export."""
+        """Write the file, of one assignment; --student and --assignment as with nbgrader's own export."""
         file = Path(self.to or f"{self.format}.csv")
-        wanted = [str(name) for name in self.assignment]
-        if wanted and ASSIGNMENT not in wanted:
-            raise ValueError(f"this course has the assignment {ASSIGNMENT}, and not {', '.join(wanted)}")
+        assignment = self._assignment(gradebook)
         students = [str(name) for name in self.student]
-        found = list(rows(gradebook, self.parent.coursedir, students))
+        found = list(rows(gradebook, self.parent.coursedir, assignment, students))
         known = self._known() if self.format == "canvas" else {}
         for row in found if known else ():
             if row.student.id not in known:
@@ -57,6 +56,17 @@ class Scores(ExportPlugin):
             csv.writer(stream).writerows([safe_cell(cell) for cell in line] for line in lines)
         self.log.info("Exported to %s", file)
 
+    def _assignment(self, gradebook: Gradebook) -> str:
+        """The one that was asked for; otherwise the one that there is."""
+        wanted = [str(name) for name in self.assignment]
+        found = wanted or [a.name for a in gradebook.assignments if a.name in LANGUAGE]
+        if len(found) != 1 or found[0] not in LANGUAGE:
+            some = " or ".join(f"""--assignment '["{name}"]'""" for name in LANGUAGE)
+            raise SystemExit(
+                f"One export is of one assignment: say {some}. Now: {', '.join(found) or 'none'}."
+            )
+        return found[0]
+
     def _known(self) -> dict[str, list[str | None]]:
         if not self.roster:
             return {}
@@ -67,11 +77,12 @@ class Scores(ExportPlugin):
 
 
 def tiers(found: list[Row]) -> Iterator[list[Any]]:
-    """A line for each student: the points of each tier and of each other graded cell."""
-    others = sorted({name for row in found for name in row.cells} - set(TIER_CELLS))
+    """A line for each student: the points of each tier, of the quiz and of each other graded cell."""
+    others = sorted({name for row in found for name in row.cells} - set(TIER_CELLS) - set(questions()))
     yield [
         *("student_id", "last_name", "first_name", "email", "timestamp"),
         *(tier.id for tier in TIER_CELLS.values()),
+        "retrieval",
         *others,
         *("late_penalty", "score", "max_score", "status", "needs_manual_grade", "out_of_order"),
         *("mistakes", "message"),
@@ -80,7 +91,9 @@ def tiers(found: list[Row]) -> Iterator[list[Any]]:
         student = row.student
         yield [
             *(student.id, student.last_name, student.first_name, student.email, row.timestamp),
-            *(row.cells.get(name) for name in (*TIER_CELLS, *others)),
+            *(row.cells.get(name) for name in TIER_CELLS),
+            row.quiz,
+            *(row.cells.get(name) for name in others),
             *(row.penalty, row.score, row.max_score, row.status, row.needs_manual_grade),
             " ".join(row.report.get("notes", ())),
             " ".join(d["mistake"] for d in row.report.get("diagnoses", ()) if d["mistake"]),

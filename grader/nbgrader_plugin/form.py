@@ -13,9 +13,11 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from grader.judge.score import TIERS
 from grader.nbgrader_plugin.answers import read_answers, shown_as_written
+from grader.nbgrader_plugin.quiz import questions
 
 TIER_CELLS = {f"tier-{tier.id}": tier for tier in TIERS}
 VALID = "attention_notebook_valid"  # in the metadata of the form: whether what was handed in is a notebook
+OUTCOME = "attention_outcome"  # in the metadata of an answer of the quiz: what came of it
 _NEW_CELL = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
 
 
@@ -63,11 +65,13 @@ class Form(NbGraderPreprocessor):
             nb.metadata["kernelspec"] = json.loads(released.kernelspec)
             nb.cells = []
             for name in order:
-                text = cells[name].source
-                if name in solutions:
-                    answer = answers.of(name, text)
-                    text = text if answer == text else shown_as_written(answer)
-                nb.cells.append(_cell(cells[name], text, graded.get(name), name in solutions, tasks))
+                released_text = cells[name].source
+                answer = answers.of(name, released_text) if name in solutions else released_text
+                text = released_text if answer == released_text else shown_as_written(answer)
+                cell = _cell(cells[name], text, graded.get(name), name in solutions, tasks)
+                if name in questions():
+                    cell.metadata[OUTCOME] = questions()[name].outcome(answer)
+                nb.cells.append(cell)
         return nb, resources
 
 

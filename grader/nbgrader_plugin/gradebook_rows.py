@@ -9,9 +9,10 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry, Student, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 
+from grader.nbgrader_plugin.assignments import notebook_of
 from grader.nbgrader_plugin.cells import REPORT
 from grader.nbgrader_plugin.form import TIER_CELLS
-from grader.nbgrader_plugin.kit import ASSIGNMENT
+from grader.nbgrader_plugin.quiz import questions
 from grader.reports.class_report import row_of
 
 
@@ -30,18 +31,26 @@ class Row:
     report: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def quiz(self) -> float | None:
+        """The points of all questions of the quiz; None where one has none yet."""
+        points = [self.cells.get(name) for name in questions()]
+        return None if None in points else sum(points)
+
+    @property
     def message(self) -> str | None:
         """The first thing that was lost, in words."""
         return next((c["message"] for c in self.report.get("checks", ()) if c["outcome"] != "passed"), None)
 
 
-def rows(gradebook: Gradebook, course: CourseDirectory, students: Collection[str]) -> Iterator[Row]:
+def rows(
+    gradebook: Gradebook, course: CourseDirectory, assignment: str, students: Collection[str]
+) -> Iterator[Row]:
     """A row for every student of the roster, or for those named."""
     for student in sorted(gradebook.students, key=lambda student: student.id):
         if students and student.id not in students:
             continue
         try:
-            submission = gradebook.find_submission(ASSIGNMENT, student.id)
+            submission = gradebook.find_submission(assignment, student.id)
         except MissingEntry:
             yield Row(student)
         else:
@@ -54,7 +63,7 @@ def _row(student: Student, submission: SubmittedAssignment, course: CourseDirect
         grade.name: grade.score if _is_given(grade) else None
         for grade in sorted(grades, key=lambda grade: grade.name)
     }
-    report = _report(Path(course.format_path(course.autograded_directory, student.id, ASSIGNMENT)))
+    report = _report(Path(course.format_path(course.autograded_directory, student.id, submission.name)))
     complete = all(cells.get(name) is not None for name in TIER_CELLS)
     status = row_of(student.id, report)["status"] if report else "not graded"
     penalty = submission.late_submission_penalty or 0.0
@@ -78,7 +87,7 @@ def _is_given(grade: Any) -> bool:
 def _report(folder: Path) -> dict[str, Any]:
     """What Judge left in the first tier's cell; nothing if it has not come so far."""
     try:
-        cells = json.loads((folder / f"{ASSIGNMENT}.ipynb").read_text(encoding="utf-8"))["cells"]
+        cells = json.loads((folder / notebook_of(folder.name)).read_text(encoding="utf-8"))["cells"]
         outputs = [output for cell in cells for output in cell.get("outputs", ())]
         return next(output["metadata"][REPORT] for output in outputs if REPORT in output["metadata"])
     except (OSError, ValueError, LookupError, StopIteration):

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from nbgrader.utils import parse_utc
 
-from grader.nbgrader_plugin.kit import ASSIGNMENT
+from grader.nbgrader_plugin.assignments import notebook_of
 
-NOTEBOOK = f"{ASSIGNMENT}.ipynb"
 CODE = ("student", "attention.py")
 NOTES_FILE = "intake.json"
 BLANK = b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}\n'
@@ -39,7 +38,7 @@ def in_order(folder: Path) -> bool:
     here = {entry.name: entry for entry in os.scandir(folder)}
     student = here.pop("student", None)
     here.pop(NOTES_FILE, None)
-    needed = {NOTEBOOK, "submission_secret.txt"}
+    needed = {notebook_of(folder.name), "submission_secret.txt"}
     if not needed <= set(here) <= needed | {"timestamp.txt"}:
         return False
     if student:
@@ -63,21 +62,24 @@ def prepare(folder: Path, aside: Path) -> bool:
         return False
     fresh = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     if is_folder:
-        take(folder, fresh)
+        take(folder, fresh, notebook_of(folder.name))
     else:
-        empty(fresh)
+        empty(fresh, notebook_of(folder.name))
     aside.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.rename(folder, aside / f"{time.strftime('%Y-%m-%d %H.%M.%S')} {secrets.token_hex(2)}")
     os.rename(fresh, folder)
     return True
 
 
-def take(source: Path, target: Path, timestamp: str | None = None) -> None:
-    """Copy what counts of a submission into a new folder; what does not count stays where it is."""
+def take(source: Path, target: Path, notebook: str, timestamp: str | None = None) -> None:
+    """Copy what counts of a submission into a new folder; what does not count stays where it is.
+
+    notebook: its file name.
+    """
     notes = []
     target.mkdir(mode=0o755, parents=True)
     with _opened(source) as top:
-        (target / NOTEBOOK).write_bytes(_notebook(top, notes))
+        (target / notebook).write_bytes(_notebook(top, notebook, notes))
         code = _code(top, notes)
         secret = _content(top, "submission_secret.txt", LARGEST_LINE)
         timestamp = timestamp or _timestamp(top)
@@ -91,11 +93,11 @@ def take(source: Path, target: Path, timestamp: str | None = None) -> None:
         (target / NOTES_FILE).write_text(json.dumps(notes), encoding="ascii")
 
 
-def empty(target: Path, timestamp: str | None = None) -> None:
+def empty(target: Path, notebook: str, timestamp: str | None = None) -> None:
     """Make a submission with nothing in it, ready to be graded as that."""
     nothing = target.with_name(f"{target.name}.nothing")
     nothing.mkdir(parents=True)
-    take(nothing, target, timestamp)
+    take(nothing, target, notebook, timestamp)
     nothing.rmdir()
 
 
@@ -121,7 +123,7 @@ def before_autograde(assignment: str, student: str, notebooks: list[str]) -> Non
     """nbgrader's hook before each submission: `notebooks` are its notebooks, and ours to change."""
     folder = Path(notebooks[0]).parent
     if prepare(folder, aside_of(folder)):
-        notebooks[:] = [str(folder / NOTEBOOK)]
+        notebooks[:] = [str(folder / notebook_of(assignment))]
 
 
 def aside_of(folder: Path) -> Path:
@@ -129,9 +131,9 @@ def aside_of(folder: Path) -> Path:
     return folder.parents[2] / "set_aside" / folder.parent.name / folder.name
 
 
-def _notebook(top: int, notes: list[str]) -> bytes:
-    content = _content(top, NOTEBOOK, LARGEST_NOTEBOOK)
-    if content is None and _exists(top, NOTEBOOK):
+def _notebook(top: int, notebook: str, notes: list[str]) -> bytes:
+    content = _content(top, notebook, LARGEST_NOTEBOOK)
+    if content is None and _exists(top, notebook):
         notes.append("notebook_odd")
         return BLANK
     if content is None:

@@ -10,10 +10,10 @@ import re
 from pathlib import Path, PurePosixPath
 
 from grader.judge.score import TIERS
+from grader.nbgrader_plugin.assignments import EXERCISE
+from grader.nbgrader_plugin.quiz import questions
 from grader.stub import ROOT, SOLUTION, stub_of
 
-ASSIGNMENT = "attention"
-EXERCISE = "student/attention.py"
 _START = (
     "grader/conftest.py",
     "grader/pytest_options.py",
@@ -22,6 +22,7 @@ _START = (
     "grader/reports/notebook.py",
     "grader/isolation/boot.py",
     "grader/isolation/submission.py",
+    "grader/reports/notebook.py",
     *(f"grader/{tier.module}.py" for tier in TIERS),
     "student/attention_from_scratch.py",
     "student/figures.py",
@@ -33,7 +34,7 @@ _LOADED_BY_NAME = (  # no import tells of these
     "grader/reports/templates/*.*",
 )
 _AS_THEY_ARE = ("pyproject.toml", "requirements.txt", "student/fonts/*.otf", "student/fonts/OFL.txt")
-_README = "grader/nbgrader_plugin/student_readme.md"
+_README = {lang: f"grader/nbgrader_plugin/student_readme.{lang}.md" for lang in ("en", "zh")}
 _PRIVATE = re.compile(
     r"(^|/)(hidden|solutions?|tests?|corpus|classroom|nbgrader_plugin|assignments|\.git)(/|$)"
     r"|(^|/)(doctor|stub)\.py$|\.(pyc|db|csv)$|seed"
@@ -45,7 +46,7 @@ class KitError(Exception):
     """A release would be incomplete, or would hold what no student may see."""
 
 
-def kit(root: Path = ROOT) -> dict[str, bytes]:
+def kit(lang: str, root: Path = ROOT) -> dict[str, bytes]:
     """The path in the release -> the content of every file but the notebook. KitError."""
     files = {path: _read(root, path) for path in _imported(root)}
     for pattern in (*_LOADED_BY_NAME, *_AS_THEY_ARE):
@@ -55,7 +56,7 @@ def kit(root: Path = ROOT) -> dict[str, bytes]:
         for path in (file.relative_to(root).as_posix() for file in found):
             files[path] = _read(root, path)
     files[EXERCISE] = stub_of(SOLUTION.read_text(encoding="utf-8")).encode()
-    files["README.md"] = _read(root, _README)
+    files["README.md"] = _read(root, _README[lang])
     secrets = secrets_in(files)
     if secrets:
         raise KitError("not for students: " + "; ".join(secrets))
@@ -80,6 +81,8 @@ def _reasons(path: str, content: bytes) -> list[str]:
         reasons.append("a solution")
     if any(body in flat for body in _hidden_checks()):
         reasons.append("a hidden check")
+    if any(_flat(why) in flat for question in questions().values() for why in question.why.values()):
+        reasons.append("an explanation of an answer")
     return reasons
 
 
@@ -113,7 +116,7 @@ def _read(root: Path, path: str) -> bytes:
 
 
 def _imported(root: Path) -> list[str]:
-    """_START, and every file of the grader that is imported from there, at the top or within a function."""
+    """_START, and every file of ours that is imported from there, at the top or within a function."""
     found: dict[str, None] = {}
     ahead = list(_START)
     while ahead:
@@ -135,9 +138,9 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _files(root: Path, module: str) -> list[str]:
-    """The file of a module of the grader and the packages that it is in; nothing for other modules."""
-    if module.split(".")[0] != "grader":
-        return []
+    """The file of a module of ours and the packages that it is in; nothing for other modules."""
     parts = module.split(".")
+    if parts[0] not in ("grader", "student"):
+        return []
     files = ["/".join([*parts[:n], "__init__.py"]) for n in range(1, len(parts) + 1)]
     return [file for file in [*files, "/".join(parts) + ".py"] if (root / file).is_file()]

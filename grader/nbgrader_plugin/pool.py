@@ -26,50 +26,53 @@ class GradingError(Exception):
 class Pool:
     """Grades submissions, one process for each of `jobs`; require: "sandbox" to accept no less."""
 
-    def __init__(self, jobs: int, require: str | None, seed: str, lang: str):
+    def __init__(self, jobs: int, require: str | None, seed: str):
         self._folder = tempfile.TemporaryDirectory(prefix="attention-nbgrader-")
-        self._results = Results(Path(self._folder.name), seed)
-        self._lang = lang
+        self._seed = seed
         self._arguments = (jobs, get_context("spawn"), start_judge, (require,))
         self._processes = ProcessPoolExecutor(*self._arguments)
-        self._ahead: dict[tuple[str, Path, str], Future] = {}
+        self._ahead: dict[tuple[str, ...], Future] = {}
 
-    def report(self, student: str, folder: Path) -> dict[str, Any]:
+    def report(self, student: str, folder: Path, lang: str) -> dict[str, Any]:
         """The report on a submission. GradingError; ClassError if nothing can be graded here."""
         for _ in range(TRIES):
-            self.begin([(student, folder)])
+            self.begin([(student, folder)], lang)
             try:
-                problem = self._ahead.pop(_key(student, folder)).result()
+                problem = self._ahead.pop(_key(student, folder, lang)).result()
             except BrokenProcessPool:
                 self._renew()
                 continue
             if problem:
                 raise GradingError(problem)
-            report = self._results.read(student)
+            report = self._results(folder, lang).read(student)
             if report["score"] is None or not report["complete"]:
                 raise GradingError(_fault(report))
             return report
         raise GradingError(f"the judge's process died, {TRIES} times")
 
-    def begin(self, submissions: Iterable[tuple[str, Path]]) -> None:
+    def begin(self, submissions: Iterable[tuple[str, Path]], lang: str) -> None:
         """Start on submissions that are to be asked for."""
         if len(self._ahead) > _MOST_AHEAD:
             self._ahead.clear()  # asked ahead, and never fetched
         for student, folder in submissions:
-            key = _key(student, folder)
+            key = _key(student, folder, lang)
             if key not in self._ahead:
                 code = code_of(folder)
                 entry = Entry(student, (code,) if code else (), base=folder)
                 try:
-                    self._ahead[key] = self._submit(entry)
+                    self._ahead[key] = self._submit(entry, lang)
                 except BrokenProcessPool:
                     self._renew()
-                    self._ahead[key] = self._submit(entry)
+                    self._ahead[key] = self._submit(entry, lang)
 
-    def _submit(self, entry: Entry) -> Future:
+    def _submit(self, entry: Entry, lang: str) -> Future:
         with _no_main_module():
-            work = (entry, self._results.folder, self._results.seed, self._lang)
+            work = (entry, self._results(entry.base, lang).folder, self._seed, lang)
             return self._processes.submit(grade_entry, *work)
+
+    def _results(self, folder: Path, lang: str) -> Results:
+        """A student may have handed in both assignments: each has results of its own."""
+        return Results(Path(self._folder.name) / f"{folder.name}.{lang}", self._seed)
 
     def _renew(self) -> None:
         self._processes.shutdown(wait=False, cancel_futures=True)
@@ -89,14 +92,14 @@ def _no_main_module() -> Iterator[None]:
         main.__dict__.update(kept)
 
 
-def _key(student: str, folder: Path) -> tuple[str, Path, str]:
+def _key(student: str, folder: Path, lang: str) -> tuple[str, ...]:
     """What a verdict hangs on: a submission that was handed in anew is another one."""
     code = code_of(folder)
     try:
         content = (folder / code).read_bytes() if code else b"none"
     except OSError as error:
         content = str(error).encode()
-    return student, folder, hashlib.sha256(content).hexdigest()
+    return student, str(folder), lang, hashlib.sha256(content).hexdigest()
 
 
 def _fault(report: dict[str, Any]) -> str:

@@ -3,8 +3,9 @@
 import argparse
 from pathlib import Path
 
+from grader.nbgrader_plugin.assignments import LANGUAGE
 from grader.nbgrader_plugin.intake import NOTES_FILE, aside_of, notes_of, prepare, submissions
-from grader.nbgrader_plugin.kit import ASSIGNMENT, ROOT
+from grader.stub import ROOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,19 +17,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prepare every submission; 1 if one could not be, 2 if there is none."""
-    folders = submissions(options.course.resolve(), ASSIGNMENT)
+    course = options.course.resolve()
+    folders = [folder for assignment in LANGUAGE for folder in submissions(course, assignment)]
     failed = changed = 0
     for folder in folders:
         try:
             changed += prepare(folder, aside_of(folder))
         except OSError as error:
             failed += 1
-            print(f"{folder.parent.name}: {error}")
+            print(f"{_name(folder)}: {error}")
             continue
         for note in notes_of(folder):
-            print(f"{folder.parent.name}: {note} ({NOTES_FILE})")
+            print(f"{_name(folder)}: {note} ({NOTES_FILE})")
     print(f"{len(folders)} submissions, {changed} put in order; what they were is in set_aside")
     if not folders:
-        print(f"nothing at {options.course}/submitted/<student>/{ASSIGNMENT}")
+        print(f"nothing at {options.course}/submitted/<student>/<assignment>, for {' and '.join(LANGUAGE)}")
         return 2
     return 1 if failed else 0
+
+
+def _name(folder: Path) -> str:
+    return f"{folder.parent.name}/{folder.name}"

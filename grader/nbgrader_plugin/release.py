@@ -5,8 +5,10 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from grader.nbgrader_plugin.assignments import LANGUAGE
 from grader.nbgrader_plugin.form import TIER_CELLS
 from grader.nbgrader_plugin.kit import KitError, kit, secrets_in
+from grader.nbgrader_plugin.quiz import questions
 
 
 class ReleaseKit(NbGraderPreprocessor):
@@ -14,8 +16,11 @@ class ReleaseKit(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         """Add the kit to the files that nbconvert writes beside the notebook."""
+        name = resources["nbgrader"]["notebook"]
+        if name not in LANGUAGE:
+            raise KitError(f"{name}.ipynb: this course has the notebooks {', '.join(LANGUAGE)}")
         _check_notebook(nb)
-        resources.setdefault("outputs", {}).update(kit())
+        resources.setdefault("outputs", {}).update(kit(LANGUAGE[name]))
         return nb, resources
 
 
@@ -27,9 +32,12 @@ def _check_notebook(nb: NotebookNode) -> None:
     missing = [name for name in TIER_CELLS if name not in ids]
     if missing:
         raise KitError(f"the notebook has no cells {', '.join(missing)}: nothing would carry their points")
+    answers = {c.metadata.nbgrader.grade_id for c in nb.cells if c.metadata.nbgrader.solution}
+    if not set(questions()) <= answers:
+        raise KitError(f"quiz.toml has questions without a cell: {', '.join(set(questions()) - answers)}")
     if any(cell.get("outputs") for cell in nb.cells):
         raise KitError("the notebook has outputs")
-    secrets = secrets_in({"attention.ipynb": nbformat.writes(nb).encode()})
-    secrets += secrets_in({"attention.ipynb, as text": "\n".join(cell.source for cell in nb.cells).encode()})
+    secrets = secrets_in({"notebook": nbformat.writes(nb).encode()})
+    secrets += secrets_in({"notebook, as text": "\n".join(cell.source for cell in nb.cells).encode()})
     if secrets:
         raise KitError("; ".join(secrets))
