@@ -170,6 +170,9 @@ def test_tb_long_shows_the_students_own_frames(run, submit):
     assert "return query @ key.transposed(-2, -1)" not in short.text
     assert ">       return query @ key.transposed(-2, -1)" in long.text
     assert "AttributeError" in long.text
+    assert "grader/test_1_shape.py:" in long.text
+    for line in long.lines:  # and nothing of what lies between
+        assert not re.match(r"(grader/judge|/.*contextlib)", line), line
 
 
 def test_s_shows_prints_and_without_it_they_are_kept_off_the_screen(run, submit):

@@ -9,6 +9,8 @@ from torch import Tensor
 from grader.judge.call import Answer, Call, StudentError
 from grader.judge.text import text
 
+__tracebackhide__ = True  # pytest shows a student the check and their own lines
+
 # float8 has no arithmetic in torch, so that nothing could be compared with it
 FLOATING = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 

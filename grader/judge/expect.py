@@ -8,6 +8,8 @@ from grader.judge import oracle
 from grader.judge.score import Gradient, Measurement, Weights
 from grader.judge.text import Text, text
 
+__tracebackhide__ = True  # pytest shows a student the check and their own lines
+
 
 class CheckFailed(AssertionError):
     """A property does not hold; `seen` says what was observed, str() in English."""

@@ -19,6 +19,8 @@ from grader.judge.scratch import Trap
 from grader.judge.source import Source
 from grader.judge.text import text
 
+__tracebackhide__ = True  # pytest shows a student the check and their own lines
+
 MODULE_NAME = "student_attention"
 _WEIGHTS = {f"{name}.weight" for name in PROJECTIONS}
 OBJECTS = 4  # kept alive; no check uses more of them at a time
@@ -259,7 +261,7 @@ def _guarded(source: Source, function: str | None):
     except BaseException as error:  # SystemExit too: no exception of student code ends the run
         # torch raises NotImplementedError too, with other words
         if isinstance(error, NotImplementedError) and (_words(error).startswith("TODO") or not _words(error)):
-            seen = text("seen.not_attempted", says=_words(error))
+            seen = text("seen.not_attempted", says=_words(error) or type(error).__name__)
             raise StudentError("not_attempted", seen, _line(error, source)) from error
         key = "seen.raised" if function else "seen.import_raised"
         kind = type(error).__name__

@@ -1,9 +1,9 @@
 """The truth: attention written as naive loops, the lesson's definition of it.
 
-Twice: in float64, with autograd, for everything; and exactly, for the tier at 1e-16, where float64 itself is
-too coarse a ruler. Exact numbers are whole numbers of 2^-150 (1e-45), which Python multiplies and adds without
-rounding; mpmath has the exponential. Nothing here calls torch's own attention or softmax.
-Leading dimensions ("...") ride along; the loops run over queries and heads, and the sums over keys and features.
+Twice: in float64, with autograd, for everything; and exactly, for the tier at 1e-16, where float64 itself
+is too coarse a ruler. Exact numbers are whole numbers of 2^-150 (1e-45), which Python multiplies and adds
+without rounding; mpmath has the exponential. Nothing here calls torch's own attention or softmax.
+Leading dimensions ("...") ride along; the loops run over queries and heads, the sums over keys and features.
 """
 
 import math

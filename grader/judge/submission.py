@@ -12,6 +12,8 @@ from grader.judge.call import Answer, Argument, Call, Module, StudentError
 from grader.judge.source import Source
 from grader.judge.text import text
 
+__tracebackhide__ = True  # pytest shows a student the check and their own lines
+
 
 class Submission(Protocol):
     """Anything that answers calls: LocalSubmission in this process, a worker behind a wire."""
@@ -58,7 +60,11 @@ class Student:
         self.exchanges.append(Exchange(call))
         if self._refusal:
             raise self._refusal
-        answer = self._submission.answer(call)
+        try:
+            answer = self._submission.answer(call)
+        except StudentError as error:
+            # what it comes from has the lines of the student's own
+            raise error.with_traceback(None) from error.__cause__
         self.exchanges[-1] = Exchange(call, answer)
         if self._from_scratch and answer.ready_made:
             raise StudentError("forbidden", text("seen.ready_made", name=answer.ready_made))

@@ -424,7 +424,7 @@ def attention_scores(query, key):
     # --- state
     Case(  # I8
         "forward-mask-remembered",
-        mistake="mask-remembered",
+        mistake="parameters-remembered",
         shown_by="state",
         code="""
 class MultiHeadAttention(MultiHeadAttention):
