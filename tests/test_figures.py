@@ -1,13 +1,10 @@
-"""The lesson's pictures: true to the numbers, and readable on a machine without any Chinese font."""
+"""The heat map is true to its numbers, and the font that ships is small, free and up to date."""
 
 import importlib.util
 
 import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from grader.stub import ROOT
 from student import figures
@@ -33,17 +30,6 @@ def even() -> np.ndarray:
     return causal_weights(np.zeros((7, 7)))
 
 
-@pytest.fixture(params=["en", "zh"])
-def figure(request, toy, even) -> Figure:
-    return figures.attention_heatmap(toy, even, request.param)
-
-
-def drawn(figure: Figure) -> list[Text]:
-    """Every text of a figure that is not empty, ticks included."""
-    FigureCanvasAgg(figure).draw()  # ticks get their texts only now
-    return [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
-
-
 def test_the_pronoun_looks_at_the_cat(toy):
     row = toy[figures.QUERY]
     assert "".join(figures.TOKENS) == "小猫追球因为它想玩"
@@ -52,27 +38,9 @@ def test_the_pronoun_looks_at_the_cat(toy):
     assert not toy[np.triu_indices(7, 1)].any()
 
 
-def test_no_glyph_is_missing(figure):
-    """Every text uses the font that ships, and that has all its characters: no system font comes in."""
-    known = TTFont(SUBSET).getBestCmap()
-    texts = drawn(figure)
-    assert len(texts) > 2 * (28 + 14)  # the numbers and the tokens of both tables
-    for text in texts:
-        assert text.get_fontproperties().get_file() == str(SUBSET), text
-        assert {ord(c) for c in text.get_text()} - {ord("\n")} <= known.keys(), text
-
-
-def test_texts_keep_out_of_each_other(figure):
-    """No text runs over another, or off the picture."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    boxes = [(text.get_text(), text.get_window_extent()) for text in drawn(figure)]
-    for i, (name, box) in enumerate(boxes):
-        assert figure.bbox.count_contains(box.corners()) == 4, name
-        assert not [other for other, its in boxes[i + 1 :] if box.overlaps(its)], name
-
-
-def test_every_number_is_the_weight_of_its_cell(figure, toy, even):
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_number_is_the_weight_of_its_cell(lang, toy, even):
+    figure = figures.attention_heatmap(toy, even, lang)
     for ax, weights in zip(figure.axes[:2], (toy, even), strict=True):
         numbers = {text.get_position(): text for text in ax.texts if text.get_text()[1:2] == "."}
         assert {(j, i) for i in range(7) for j in range(i + 1)} == numbers.keys()

@@ -21,18 +21,19 @@ class RnnRun:
 
 
 def run_rnn(length: int, gain: float = 1.0) -> RnnRun:
-    """Run h_t = tanh(W h_(t-1) + U x_t) over random tokens, seeded, with W and U as nn.RNN starts them.
+    """Run h_t = tanh(W h_(t-1) + U x_t + b) over random tokens, with W, U, b as nn.RNN starts them.
 
     `gain` multiplies W. The derivatives are exact: products of the Jacobians of the single steps.
     """
     torch.manual_seed(0)
     layer = torch.nn.RNN(STATE, STATE, dtype=torch.float64)
-    recurrent, inputs = gain * layer.weight_hh_l0.detach().numpy(), layer.weight_ih_l0.detach().numpy()
+    inputs, recurrent, *biases = (weight.detach().numpy() for weight in layer.parameters())
+    recurrent, bias = gain * recurrent, sum(biases)
     tokens = np.random.default_rng(0).standard_normal((length, STATE))
     shares, gradients = np.zeros((length, length)), np.zeros((length, length))
     state, by_state, by_token = np.zeros(STATE), [], []  # by_...[s]: d h_t / d h_s and d h_t / d x_s
     for t, token in enumerate(tokens):
-        state = np.tanh(recurrent @ state + inputs @ token)
+        state = np.tanh(recurrent @ state + inputs @ token + bias)
         slope = (1 - state**2)[:, None]  # of tanh
         by_state = [slope * recurrent @ jacobian for jacobian in by_state] + [np.eye(STATE)]
         by_token = [slope * recurrent @ jacobian for jacobian in by_token] + [slope * inputs]

@@ -12,11 +12,12 @@ from student.measures.sentences import SENTENCES, position
 from student.pictures.style import ACCENT, CENTRED, COLOURS, HATCHED, INK, QUIET, Picture, font, ink_on
 
 TOKENS = list(SENTENCES["zh"][0])
+IN_ENGLISH = ("kitten", "chase", "ball", "because", "it", "want", "play")
 QUERY, KEY = position("pronoun"), position("animal")  # the pair that the picture is about
 
 LABELS = {
     "en": {
-        "heading": "Who attends to whom in {sentence}",
+        "heading": "Who attends to whom in {sentence} (kitten chases ball because it wants to play)",
         "left": "Toy embeddings: {query} gives {weight:.0%} to {key}",
         "left_note": "A pronoun asks for an animal, an action asks who does it",
         "right": "Random initialisation: {query} gives {weight:.0%} to {key}",
@@ -48,21 +49,25 @@ def attention_heatmap(left: ArrayLike, right: ArrayLike, lang: str = "en") -> Fi
     labels = LABELS[lang]
     figure = Picture(figsize=(13, 7.2), dpi=150, facecolor="white")
     axes = figure.subplots(1, 2)
-    figure.subplots_adjust(left=0.075, right=0.905, bottom=0.115, top=0.775, wspace=0.2)
+    figure.subplots_adjust(left=0.085, right=0.91, bottom=0.115, top=0.775, wspace=0.2)
+    tokens = named = TOKENS
+    if lang == "en":
+        tokens = [f"{token}\n{word}" for token, word in zip(TOKENS, IN_ENGLISH, strict=True)]
+        named = [f"{token} ({word})" for token, word in zip(TOKENS, IN_ENGLISH, strict=True)]
     heading = figure.alt = labels["heading"].format(sentence="".join(TOKENS))
 
     for ax, weights, side in zip(axes, (left, right), ("left", "right"), strict=True):
         weights = np.asarray(weights, dtype=float)
-        draw_table(ax, TOKENS, weights, labels)
+        draw_table(ax, tokens, weights, labels)
         corner = (KEY - 0.5, QUERY - 0.5)
         ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=ACCENT, linewidth=3.5, zorder=4))
         ax.get_yticklabels()[QUERY].set_color(ACCENT)
         ax.get_xticklabels()[KEY].set_color(ACCENT)
-        words = {"query": TOKENS[QUERY], "key": TOKENS[KEY], "count": QUERY + 1, "share": 1 / (QUERY + 1)}
+        words = {"query": named[QUERY], "key": named[KEY], "count": QUERY + 1, "share": 1 / (QUERY + 1)}
         words["weight"] = weights[QUERY, KEY]
         add_title(ax, labels[side].format(**words), labels[side + "_note"].format(**words))
         ax.apply_aspect()  # now, so that what stands beside the square table can line up with it
-    figure.text(axes[0].get_position().x0, 0.93, heading, fontproperties=font(22), color=INK)
+    figure.text(axes[0].get_position().x0, 0.93, heading, fontproperties=font(19), color=INK)
     add_scale(figure, axes[1], labels["scale"])
     return figure
 
@@ -84,7 +89,8 @@ def draw_table(ax: Axes, tokens: Sequence[str], weights: np.ndarray, labels: dic
         )
 
     for set_ticks in (ax.set_xticks, ax.set_yticks):
-        set_ticks(range(length), tokens, fontproperties=font(16), color=INK)
+        size = 12.5 if "\n" in tokens[0] else 16
+        set_ticks(range(length), tokens, fontproperties=font(size), color=INK)
         set_ticks(np.arange(length + 1) - 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=2.5)
     ax.tick_params(which="both", length=0)
@@ -95,7 +101,7 @@ def draw_table(ax: Axes, tokens: Sequence[str], weights: np.ndarray, labels: dic
 
 def add_title(ax: Axes, title: str, note: str) -> None:
     """Write a panel's message above it, and a quieter line that explains it."""
-    ax.text(0, 1.095, title, transform=ax.transAxes, fontproperties=font(16.5), color=INK)
+    ax.text(0, 1.095, title, transform=ax.transAxes, fontproperties=font(15), color=INK)
     ax.text(0, 1.035, note, transform=ax.transAxes, fontproperties=font(11.5), color=QUIET)
 
 

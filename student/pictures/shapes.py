@@ -17,7 +17,6 @@ LABELS = {
         "mix": "weights × V\n8 notes of 64",
         "concatenate": "concatenate\nside by side again",
         "W_O": "W_O\nheads meet",
-        "three": "three times",
     },
     "zh": {
         "title": "一次前向传播的 shape：进来 (B, L, 512)，出去 (B, L, 512)",
@@ -30,7 +29,6 @@ LABELS = {
         "mix": "权重 × V\n8 份 64 维笔记",
         "concatenate": "拼接\n并排订回去",
         "W_O": "W_O\n各头碰面",
-        "three": "各三份",
     },
 }
 
