@@ -4,6 +4,7 @@ All of them are graded in one run, an honest submission after each. That they ar
 where nothing is in their way: in the judge's own process, and in a worker that is not locked in.
 """
 
+import ast
 import contextlib
 import csv
 import ctypes
@@ -637,10 +638,12 @@ def test_a_report_without_a_verdict_is_made_anew(tmp_path):
         assert results.finished("ann", "k") is finished
 
 
-def test_a_large_file_costs_the_judge_little(tmp_path):
-    """The lines of its functions are looked for once, and not at each check."""
+def test_the_lines_of_a_large_file_are_looked_for_once(tmp_path, monkeypatch):
+    """And not at each check: walking the tree of a file at the limit takes most of a second."""
+    walks = []
+    walk = ast.walk
+    monkeypatch.setattr(ast, "walk", lambda tree: walks.append(tree) or walk(tree))
     file = tmp_path / "many.py"
     file.write_text("a = 1;" * 33_000)
-    started = time.process_time()
     assert grade(str(file), SEED, official=True).score == 0
-    assert time.process_time() - started < 8
+    assert len(walks) == 1
