@@ -7,6 +7,7 @@ from pathlib import Path
 COMMANDS = {
     "stub": ("grader.stub", "write student/attention.py anew from solutions/attention.py"),
     "class": ("grader.classroom.command", "grade a folder of submissions"),
+    "gradescope": ("grader.gradescope.command", "make an autograder for Gradescope"),
     "watch": ("grader.watch", "grade a file at each save"),
     "lesson": ("grader.nbgrader_plugin.lesson", "make the course's notebooks from assignments/lesson"),
     "prepare": ("grader.nbgrader_plugin.prepare", "put submissions placed by hand in order for nbgrader"),

@@ -146,8 +146,19 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
         if html_report.write(score, file.with_suffix(".html"), lang):
             config.stash[REPORT] = file.with_suffix(".html")
+    _append_summary(score, lang)
     if score.score is None:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+def _append_summary(score: Score, lang: str) -> None:
+    """Where GitHub Actions runs us, the report goes beside the run as well."""
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    if file:
+        from grader.reports.markdown import as_markdown
+
+        with open(file, "a", encoding="utf-8") as stream:
+            stream.write(as_markdown(score, lang))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.judge.text import Text, text
+
 FILE = "attention.py"
 # letters and digits of any script, and what login names and e-mail addresses have; no leading dot
 _NAME = re.compile(r"\w[\w.@+ -]{0,99}", re.UNICODE)
@@ -50,7 +52,7 @@ def find_submissions(folder: Path) -> tuple[list[Entry], list[str]]:
         if not _NAME.fullmatch(student) or student.endswith((" ", ".")) or student.casefold() in _TAKEN:
             passed_over.append(f"{student!r}: not a name for a student; rename it")
             continue
-        files = _in_folder(Path(item.path)) if is_folder else (Path(item.path),)
+        files = files_in(Path(item.path)) if is_folder else (Path(item.path),)
         if student.casefold() in {name.casefold() for name in entries}:  # one folder on many file systems
             passed_over.append(f"{student!r}: there is another submission of that name; rename one")
             continue
@@ -60,7 +62,18 @@ def find_submissions(folder: Path) -> tuple[list[Entry], list[str]]:
     return list(entries.values()), passed_over
 
 
-def _in_folder(folder: Path) -> tuple[Path, ...]:
+def problem_of(entry: Entry) -> Text | None:
+    """Why there is nothing to grade: no file, several, or a link; None if there is one file."""
+    if not entry.files:
+        return text("source.nothing")
+    if len(entry.files) > 1:
+        return text("source.several", files=", ".join(str(file) for file in entry.files))
+    file = entry.files[0]  # a link could lead to the solution, or to what another has handed in
+    return text("source.not_a_file", file=file) if file.is_symlink() else None
+
+
+def files_in(folder: Path) -> tuple[Path, ...]:
+    """Every attention.py of a submission: in the folder, one below it, or in a folder `student` there."""
     try:
         return tuple(path for path in _candidates(folder) if os.path.lexists(path))
     except OSError:  # no rights on a folder: reading the file will say so

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
-from grader.classroom.collect import ClassError, Entry
+from grader.classroom.collect import ClassError, Entry, problem_of
 from grader.classroom.results import Results, key_of
 from grader.isolation.limits import Limits
 
@@ -138,18 +138,12 @@ def _write_report(entry: Entry, results: Results, lang: str) -> bool:
     """-> whether there is a verdict: the grader did not fail."""
     from grader.isolation.submission import WorkerSubmission
     from grader.judge.source import SourceError, read_source
-    from grader.judge.text import text
     from grader.reports import html_report, json_report
     from grader.reports.files import write_json
     from grader.run import grade
 
-    problem = None
+    problem = problem_of(entry)
     path = str(entry.files[0]) if entry.files else entry.student
-    if len(entry.files) != 1:
-        names = ", ".join(str(file) for file in entry.files)
-        problem = text("source.several", files=names) if entry.files else text("source.nothing")
-    elif os.path.islink(path):  # to the solution, or to what another has handed in
-        problem = text("source.not_a_file", file=path)
     key = functools.partial(key_of, seed=results.seed, isolation=_launcher.isolation, lang=lang)
     try:
         content = problem.say("en") if problem else read_source(path).sha256

@@ -6,7 +6,6 @@ without a verdict has an empty score and a status that says why, never a 0.
 One plug-in and not four: nbgrader imports an --exporter before it has read where `grader` is.
 """
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,9 @@ from grader.nbgrader_plugin.assignments import LANGUAGE
 from grader.nbgrader_plugin.form import TIER_CELLS
 from grader.nbgrader_plugin.gradebook_rows import Row, rows
 from grader.nbgrader_plugin.quiz import questions
-from grader.reports.class_report import safe_cell
+from grader.reports import gradebooks
 
 _WORDS = 200  # characters of a message in a table
-_WHO = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")  # Canvas's columns
 
 
 class Scores(ExportPlugin):
@@ -42,18 +40,17 @@ class Scores(ExportPlugin):
         assignment = self._assignment(gradebook)
         students = [str(name) for name in self.student]
         found = list(rows(gradebook, self.parent.coursedir, assignment, students))
-        known = self._known() if self.format == "canvas" else {}
+        known = gradebooks.roster(Path(self.roster)) if self.roster and self.format == "canvas" else {}
         for row in found if known else ():
             if row.student.id not in known:
                 self.log.warning("%s is not in %s, and left out", row.student.id, self.roster)
         lines = {
             "tiers": tiers,
             "checks": checks,
-            "canvas": lambda found: canvas(found, self.column, known),
-            "moodle": lambda found: moodle(found, self.column),
+            "canvas": lambda found: gradebooks.canvas(map(_line, found), self.column, known),
+            "moodle": lambda found: gradebooks.moodle(map(_line, found), self.column),
         }[self.format](found)
-        with open(file, "w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream).writerows([safe_cell(cell) for cell in line] for line in lines)
+        file.write_text(gradebooks.as_csv(lines), encoding="utf-8", newline="")
         self.log.info("Exported to %s", file)
 
     def _assignment(self, gradebook: Gradebook) -> str:
@@ -66,14 +63,6 @@ class Scores(ExportPlugin):
                 f"One export is of one assignment: say {some}. Now: {', '.join(found) or 'none'}."
             )
         return found[0]
-
-    def _known(self) -> dict[str, list[str | None]]:
-        if not self.roster:
-            return {}
-        with open(self.roster, encoding="utf-8-sig", newline="") as stream:
-            lines = list(csv.DictReader(stream))
-        keys = ("SIS User ID", "SIS Login ID")  # the last one wins
-        return {line[key]: [line.get(c) for c in _WHO] for key in keys for line in lines if line.get(key)}
 
 
 def tiers(found: list[Row]) -> Iterator[list[Any]]:
@@ -110,39 +99,18 @@ def checks(found: list[Row]) -> Iterator[list[Any]]:
             yield [row.student.id, *(check[column] for column in columns)]
 
 
-def canvas(found: list[Row], column: str, known: dict[str, list[str | None]]) -> Iterator[list[Any]]:
-    """What Canvas takes under Grades, Import. known: who is who in Canvas; those not in it are left out."""
-    most = max((row.max_score for row in found if row.max_score is not None), default=None)
-    yield [*_WHO, column]
-    yield ["    Points Possible", *[None] * (len(_WHO) - 1), most]
-    for row in found:
-        student = row.student
-        if row.score is None or (known and student.id not in known):
-            continue  # an empty cell would take back a grade that is there
-        yield [*known.get(student.id, (_name(row), student.lms_user_id, None, student.id, None)), row.score]
-
-
-def moodle(found: list[Row], column: str) -> Iterator[list[Any]]:
-    """What Moodle takes under Grades, Import, CSV file: the tiers are the feedback."""
-    yield [
-        "First name",
-        "Last name",
-        "Username",
-        "ID number",
-        "Email address",
-        column,
-        f"{column} (feedback)",
-    ]
-    for row in found:
-        student = row.student
-        if row.score is not None:
-            who = (student.first_name, student.last_name, student.id, student.lms_user_id, student.email)
-            yield [*who, row.score, _tiers(row)]
-
-
-def _name(row: Row) -> str:
-    names = (row.student.last_name, row.student.first_name)
-    return ", ".join(name for name in names if name) or row.student.id
+def _line(row: Row) -> gradebooks.Line:
+    student = row.student
+    return gradebooks.Line(
+        student.id,
+        row.score,
+        row.max_score,
+        "" if row.score is None else _tiers(row),
+        student.first_name,
+        student.last_name,
+        student.email,
+        student.lms_user_id,
+    )
 
 
 def _tiers(row: Row) -> str:
