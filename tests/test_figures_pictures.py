@@ -49,6 +49,7 @@ def check_texts(figure: Figure) -> None:
         boxes.append((text.get_text(), box))
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.parametrize(
     "spoil", [(450, 200, "over"), (890, 100, "off the edge"), (450, 50, "no glyph: \u0416")]
 )

@@ -65,7 +65,9 @@ def attention_heatmap(left: ArrayLike, right: ArrayLike, lang: str = "en") -> Fi
         ax.get_xticklabels()[KEY].set_color(ACCENT)
         words = {"query": named[QUERY], "key": named[KEY], "count": QUERY + 1, "share": 1 / (QUERY + 1)}
         words["weight"] = weights[QUERY, KEY]
-        add_title(ax, labels[side].format(**words), labels[side + "_note"].format(**words))
+        title = labels[side].format(**words)
+        add_title(ax, title, labels[side + "_note"].format(**words))
+        figure.alt += f". {title}"
         ax.apply_aspect()  # now, so that what stands beside the square table can line up with it
     figure.text(axes[0].get_position().x0, 0.93, heading, fontproperties=font(19), color=INK)
     add_scale(figure, axes[1], labels["scale"])
