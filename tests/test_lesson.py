@@ -79,15 +79,17 @@ def test_untouched_says_what_is_missing(untouched: Ran):
         assert untouched[name].count("\n") <= 2
     assert all("Traceback" not in text for text in untouched.values())
     assert "0 / 100" in untouched["run-checks"]
+    assert "TODO 1" in untouched["run-script"]
     assert untouched["tier-shape"].startswith("'0 / 15")
 
 
 def test_finished_has_everything(finished: Ran):
-    assert all("TODO" not in finished[name] for name in USES)
+    assert all("TODO " not in finished[name] for name in USES)
     assert "100 / 100" in finished["run-checks"]
+    assert "PASS" in finished["run-script"]
     assert "FAIL" not in finished["run-script"]
     assert finished["tier-gradient-flow"].startswith("'20 / 20")
-    assert "[(1, 7, 512), (1, 8, 7, 7)]" in finished["your-forward"]
+    assert "((1, 7, 512), (1, 8, 7, 7))" in finished["your-forward"]
     assert "0.7311, 0.2689, 0.0000" in finished["your-experiment"]
 
 

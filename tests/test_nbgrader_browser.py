@@ -1,6 +1,7 @@
 """formgrader and JupyterLab in a real browser (Chromium, from $CHROMIUM or the PATH)."""
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -13,15 +14,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browser import chromium_page, picture
 from conftest import REFERENCE
 from nbgrader_course import Course, make_course
-from nbgrader_hostile import SCRIPT, edit
-from playwright.sync_api import Page, sync_playwright
+from nbgrader_hostile import SCRIPT, cell, edit
+from playwright.sync_api import Locator, Page, expect
+
+from grader.nbgrader_plugin.assignments import LANGUAGE
 
 TOKEN = "a-token-for-a-test"
 LONG = 300_000  # milliseconds: this machine may be busy
 ANSWER = f"Variance. {SCRIPT} <img src=x onerror=alert('student')> [x](javascript:alert('student'))"
-SHOWN = {2: "Fix this first", 4: "causal_mask()", 9: "0 of 15 points", 13: "0 of 20 points"}  # by cell
+SHOWN = {  # by the id of a cell, in the order in which they run
+    "check-scaling": "attention_scores()",
+    "your-heads": "TODO 3",
+    "run-checks": "0 / 100",
+    "tier-shape": "0 / 15",
+    "tier-gradient-flow": "0 / 20",
+}
+ROUTES = ("play-rnn", "play-fully-connected", "play-attention")
 WRONG = REFERENCE.replace("math.sqrt(d_k)", "d_k")
 
 
@@ -29,12 +40,19 @@ WRONG = REFERENCE.replace("math.sqrt(d_k)", "d_k")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """A course with a submission that waits for autograding, and something odd in it."""
     made = make_course(tmp_path_factory.mktemp("browser"))
-    made.nbgrader("generate_assignment", "attention")
+    for assignment in LANGUAGE:
+        made.nbgrader("generate_assignment", assignment)
     folder = made.place("alice", WRONG)
-    edit(folder, lambda data: data["cells"][-1].update(source=ANSWER))
+    edit(folder, _answer)
     made.place("bob", None)
     made.python_m("grader", "prepare", "--course", "assignments", cwd=made.repository)
     return made
+
+
+def _answer(data: dict) -> None:
+    cell(data, "reflection").update(source=ANSWER)
+    cell(data, "quiz-d-head").update(source="Answer: 64")
+    cell(data, "quiz-score").update(source=f"Answer: 3 {SCRIPT}")
 
 
 @contextlib.contextmanager
@@ -73,26 +91,13 @@ def _wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    """A page of a browser that nothing has made say anything: a script that ran would open a dialog."""
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if not chromium:
-        reason = "needs Chromium (Debian: apt-get install chromium)"
-        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 1400})
+    with chromium_page(viewport={"width": 1280, "height": 1400}) as page:
         page.set_default_timeout(LONG)
-        said = []
-        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
         yield page
-        browser.close()
-        assert said == []
 
 
 def _picture(page: Page, name: str) -> None:
-    folder = os.environ.get("SCREENSHOTS")  # for people to look at
-    if folder:
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=name == "submission")
+    picture(page, name, full_page=name == "submission")
 
 
 def test_formgrader(course: Course, page: Page):
@@ -122,6 +127,8 @@ def test_formgrader(course: Course, page: Page):
             page.get_by_text(words).first.wait_for()
         page.goto(f"{address}/formgrader/submissions/{_submission(course, 'alice')}")
         page.locator("#reflection").first.wait_for()
+        page.get_by_text("Right: 64.").wait_for()
+        page.get_by_text("This could not be read").wait_for()
         page.locator("input.score").last.fill("7.5")
         page.locator("input.score").last.press("Tab")
         page.locator("#reflection-saved:visible, .score-saved:visible").first.wait_for()
@@ -135,18 +142,45 @@ def _submission(course: Course, student: str) -> str:
         return gradebook.find_submission_notebook("attention", "attention", student).id
 
 
-def test_the_released_notebook_in_jupyterlab(course: Course, page: Page, tmp_path: Path):
-    copy = tmp_path / "attention"
-    shutil.copytree(course.root / "release" / "attention", copy)
+@pytest.mark.parametrize("assignment", LANGUAGE)
+def test_the_released_lesson_in_jupyterlab(assignment: str, course: Course, page: Page, tmp_path: Path):
+    copy = tmp_path / assignment
+    shutil.copytree(course.root / "release" / assignment, copy)
+    ids = [cell["id"] for cell in json.loads((copy / f"{assignment}.ipynb").read_text("utf-8"))["cells"]]
     settings = tmp_path / ".jupyter/lab/user-settings/@jupyterlab/notebook-extension"
     settings.mkdir(parents=True)  # keep all cells in the page, also those out of sight
     (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
     with served(copy) as address:
-        page.goto(f"{address}/lab/tree/attention.ipynb?token={TOKEN}")
+        page.goto(f"{address}/lab/tree/{assignment}.ipynb?token={TOKEN}")
         page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
         page.get_by_text("| Idle").wait_for()  # cells that are run before are forgotten
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        for cell, words in SHOWN.items():
-            page.locator(f'.jp-Cell[data-windowed-list-index="{cell}"]', has_text=words).wait_for()
-        _picture(page, "jupyterlab")
+        cells = {
+            name: page.locator(f'.jp-Cell[data-windowed-list-index="{i}"]') for i, name in enumerate(ids)
+        }
+        for name, words in SHOWN.items():
+            cells[name].get_by_text(words).first.wait_for()
+        for name in ROUTES:
+            _play(cells[name])
+        for name in ids:
+            _look(cells[name], f"{assignment}-{name}")
+        assert page.locator(".jp-Cell .MathJax, .jp-Cell mjx-container").count() > 20
+
+
+def _play(cell: Locator) -> None:
+    """Choose another sentence, and see its pictures change by themselves."""
+    cell.locator("input[type=radio]").nth(1).check()
+    scenes = cell.locator(".scene")
+    assert [scene.is_visible() for scene in scenes.all()] == [False, True, False]
+    image = scenes.nth(1).locator("img")
+    first = image.get_attribute("src")
+    scenes.nth(1).locator(".anim-buttons button").nth(3).click()
+    expect(image).not_to_have_attribute("src", first)
+
+
+def _look(cell: Locator, name: str) -> None:
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
+        cell.scroll_into_view_if_needed()
+        cell.screenshot(path=Path(folder) / f"{name}.png")

@@ -17,6 +17,7 @@ from student import figures
 
 lang = "en"
 grade = f'"{sys.executable}" -m pytest grader --color=yes --lang={lang}'
+script = f'"{sys.executable}" student/attention_from_scratch.py'
 
 
 def yours(use):
@@ -69,8 +70,8 @@ figures.draw_four_steps(lang)
 # %% [markdown] id="follow-the-numbers"
 # %% id="one-number"
 example = figures.four_steps()
-print("query of token 1:", example.query[0], "  key of token 2:", example.key[1])
-print("score:", example.query[0] @ example.key[1], "=", example.scores[0, 1])
+print("query of token 2:", example.query[1], "  key of token 3:", example.key[2])
+print("score:", example.query[1] @ example.key[2], "=", example.scores[1, 2])
 # %% [markdown] id="why-scale"
 # %% id="variance"
 figures.draw_variance(lang)
@@ -116,7 +117,8 @@ yours(lambda code: code.attention_weights(scores, allowed))
 # %% id="head-split"
 figures.draw_head_split(lang)
 # %% id="parameter-count"
-print({f"{n_heads} heads": figures.parameter_count(n_heads) for n_heads in (1, 8)})
+for n_heads in (1, 8):
+    print(f"{n_heads = }: {figures.parameter_count(n_heads):,} parameters")
 # %% [markdown] id="eight-maps"
 # %% id="head-maps"
 figures.draw_head_maps(lang)
@@ -137,8 +139,15 @@ yours(lambda code: code.multi_head_attention(6, 2).split_heads(tokens))
 # !{grade} -m W_O --report-dir=report/W_O
 # %% id="your-forward"
 sentence = torch.randn(1, 7, 512)
-result = yours(lambda code: code.multi_head_attention(512, 8).forward(sentence, code.causal_mask(7)))
-print([tuple(part.shape) for part in result or ()])
+
+
+def shapes(code):
+    """The shapes of the output and of the weights of a forward pass."""
+    output, weights = code.multi_head_attention(512, 8).forward(sentence, code.causal_mask(7))
+    return tuple(output.shape), tuple(weights.shape)
+
+
+yours(shapes)
 # %% [markdown] id="hands-on"
 # %% id="run-checks"
 # !{grade}
@@ -148,7 +157,7 @@ show_report()
 
 # %% [markdown] id="cross-check"
 # %% id="run-script"
-# !"{sys.executable}" student/attention_from_scratch.py
+# !{script}
 # %% [markdown] id="heat-map"
 # %% id="your-heat-map"
 def heat_map(code):

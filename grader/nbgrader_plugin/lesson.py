@@ -19,6 +19,9 @@ from grader.stub import ROOT
 LESSON = ROOT / "assignments" / "lesson"
 SOURCE = ROOT / "assignments" / "source"
 _MARK = re.compile(r"^<!-- ([\w-]+) -->$", flags=re.MULTILINE)
+# Markdown shows a line break as a space, and there is none between Chinese characters.
+_WIDE, _STOP = "\u2e80-\uffef\u2018-\u201d", "\u3000-\u303f\uff00-\uffef\u201d"
+_BREAK = re.compile(rf"(?<=[{_WIDE}])\n *(?=[{_WIDE}])|(?<=[{_STOP}])\n(?=[A-Za-z`]|\$(?!\$)|\*\*)")
 _LANG = 'lang = "en"'  # the only line of code that differs
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -49,7 +52,7 @@ def notebook(lang: str, lesson: Path = LESSON) -> str:
 def _prose(file: Path) -> dict[str, str]:
     """Cell id -> its text."""
     before, *parts = _MARK.split(file.read_text(encoding="utf-8"))
-    names, texts = parts[::2], [text.strip() for text in parts[1::2]]
+    names, texts = parts[::2], [_BREAK.sub("", text.strip()) for text in parts[1::2]]
     if before.strip() or len(set(names)) < len(names) or not all(texts):
         raise LessonError(
             f"{file.name}: text above the first id, an id that is there twice, or an empty text"
