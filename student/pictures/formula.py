@@ -14,7 +14,7 @@ LABELS = {
         "values": "V: a row for each token",
         "query": "Q: a row\nfor each token",
         "scores": "1  compare\nscore = q.k",
-        "scaled": "2  scale\ndivide by sqrt(d_k) = 1.41",
+        "scaled": "2  scale\ndivide by sqrt(d_k) = {root:.2f}",
         "weights": "3  softmax\neach row sums to 1",
         "output": "4  mix\nweights × V",
     },
@@ -25,7 +25,7 @@ LABELS = {
         "values": "V：一行一个 token",
         "query": "Q：一行\n一个 token",
         "scores": "① 比较\n分数 = q.k",
-        "scaled": "② 缩放\n除以 sqrt(d_k) = 1.41",
+        "scaled": "② 缩放\n除以 sqrt(d_k) = {root:.2f}",
         "weights": "③ softmax\n每行之和为 1",
         "output": "④ 汇总\n权重 × V",
     },
@@ -35,6 +35,7 @@ LABELS = {
 def draw_four_steps(lang: str = "en") -> Picture:
     """Draw the steps of four_steps() in one row; above it, the keys and values that come in."""
     labels, steps = LABELS[lang], four_steps()
+    root = steps.key.shape[1] ** 0.5
     picture, axes = sheet(480, labels["title"], labels["note"])
     top = BOTTOM + 3 * SIDE
     left, lefts = 42, {}
@@ -46,7 +47,9 @@ def draw_four_steps(lang: str = "en") -> Picture:
         axes.add_patch(
             Rectangle((left, top - SIDE), width, SIDE, fill=False, edgecolor=ACCENT, linewidth=2, zorder=4)
         )
-        write(axes, left + width / 2, BOTTOM - 18, labels[name], 11, linespacing=1.5, va="top")
+        write(
+            axes, left + width / 2, BOTTOM - 18, labels[name].format(root=root), 11, linespacing=1.5, va="top"
+        )
         if lefts:
             arrow(axes, (left - GAP + 14, top - 1.5 * SIDE), (left - 14, top - 1.5 * SIDE))
         lefts[name] = left

@@ -16,8 +16,8 @@ LABELS = {
         "collects": "collects",
         "read": "is read",
         "welded": "Fully connected: one step, but the lines are welded",
-        "welded_note": "49 weights, fitted to the first sentence, then fixed. Thick line: large weight.",
-        "welded_ready": "7 tokens, {count} fixed weights: w[i, j] belongs to places, not to words",
+        "welded_note": "{count} weights, fitted to the first sentence, then fixed. Thick line: large weight.",
+        "welded_ready": "{length} tokens, {count} fixed weights: w[i, j] belongs to places, not to words",
         "welded_lines": "all lines work at once: {steps} step (the RNN takes {length})",
         "welded_right": "{query} → {best}: {weight:.0%}, as it should be in this sentence",
         "welded_same": "another sentence, the same lines: the largest change of a line is {change:.2f}",
@@ -31,7 +31,7 @@ LABELS = {
         "looks_each": "{query} → {best}: {weight:.0%} each",
         "alike": "{query} → every token alike: {weight:.0%} each",
         "first": "choose another sentence: the lines will be others",
-        "changed": "against the first sentence, the largest change of a line is {change:.2f} (welded: 0.00)",
+        "changed": "the largest change since the first sentence: {change:.2f} (welded: {welded:.2f})",
         "length": "{length} tokens: a table of {length} × {length}, with the same W_Q and W_K",
         "comma": ", ",
     },
@@ -39,8 +39,8 @@ LABELS = {
         "collects": "汇聚者",
         "read": "被看者",
         "welded": "全连接：一步直达，但连线是焊死的",
-        "welded_note": "49 个权重，照第一句话定好，从此不变。线越粗，权重越大。",
-        "welded_ready": "7 个 token，{count} 个固定权重：w[i, j] 认的是位置，不认词",
+        "welded_note": "{count} 个权重，照第一句话定好，从此不变。线越粗，权重越大。",
+        "welded_ready": "{length} 个 token，{count} 个固定权重：w[i, j] 认的是位置，不认词",
         "welded_lines": "所有连线同时工作：{steps} 步（RNN 要 {length} 步）",
         "welded_right": "{query} → {best}：{weight:.0%}，对这句话来说正合适",
         "welded_same": "换一句话，连线照旧：变化最大的一条只变了 {change:.2f}",
@@ -54,7 +54,7 @@ LABELS = {
         "looks_each": "{query} → {best}：各 {weight:.0%}",
         "alike": "{query} → 没有特别要找的，每个 token 各 {weight:.0%}",
         "first": "换一句话试试：连线会重排",
-        "changed": "和第一句话比，变化最大的一条线变了 {change:.2f}（焊死的：0.00）",
+        "changed": "和第一句话比，变化最大的一条线变了 {change:.2f}（焊死的：{welded:.2f}）",
         "length": "{length} 个 token：{length} × {length} 的表，W_Q、W_K 还是原来的",
         "comma": "、",
     },
@@ -94,7 +94,7 @@ def welded_scene(n: int, lang: str) -> Scene:
     except RuntimeError as error:  # torch's own words
         said = labels["welded_length"].format(length=len(tokens), error=error)
         frames.append((tokens, lines, None, None, said))
-    return scene(frames, tokens, labels["welded"], labels["welded_note"], lang)
+    return scene(frames, tokens, labels["welded"], labels["welded_note"].format(**words), lang)
 
 
 def attention_scene(n: int, lang: str) -> Scene:
@@ -115,7 +115,8 @@ def attention_scene(n: int, lang: str) -> Scene:
     if n == 0:
         said = labels["first"]
     elif lines.shape == attention_lines().shape:
-        said = labels["changed"].format(change=lines_changed(attention_lines(), lines))
+        welded = lines_changed(welded_lines(), welded_lines(n))
+        said = labels["changed"].format(change=lines_changed(attention_lines(), lines), welded=welded)
     else:
         said = labels["length"].format(length=length)
     frames.append((tokens, lines, None, None, said))

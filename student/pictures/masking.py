@@ -2,7 +2,7 @@
 
 from matplotlib.patches import Rectangle
 
-from student.measures.masking import mask_experiment, pass_times, prefix_error
+from student.measures.masking import FEATURES, RUNS, mask_experiment, pass_times, prefix_error
 from student.measures.sentences import SENTENCES
 from student.pictures.style import (  # fmt: skip
     ACCENT,
@@ -44,7 +44,7 @@ LABELS = {
         "end": "(end)",
         "equal": "{length} prefixes, one by one,\ngive the same outputs.\nLargest difference:",
         "times": "One masked pass against {length} steps in a row: {ratio:.1f} times as fast here",
-        "times_note": "Measured just now on this machine's processor; 64 features, best of 5 runs",
+        "times_note": "Measured just now on this machine; {features} features, best of {runs} runs",
         "milliseconds": "milliseconds",
         "length": "length L",
         "rnn": "RNN: L steps, each waits",
@@ -68,8 +68,8 @@ LABELS = {
         "predicts": "要预测",
         "end": "（句末）",
         "equal": "把 {length} 个前缀逐个算一遍，\n得到的输出完全一样。\n最大误差：",
-        "times": "一次带 mask 的前向，比 {length} 步排队快 {ratio:.1f} 倍（本机实测）",
-        "times_note": "刚刚在这台机器的处理器上测得；64 维特征，取 5 次中最快的一次",
+        "times": "{length} 步排队的用时，是一次带 mask 前向的 {ratio:.1f} 倍（本机实测）",
+        "times_note": "刚刚在这台机器的处理器上测得；{features} 维特征，取 {runs} 次中最快的一次",
         "milliseconds": "毫秒",
         "length": "长度 L",
         "rnn": "RNN：L 步，步步要等",
@@ -132,7 +132,7 @@ def draw_pass_times(lang: str = "en") -> Picture:
     labels = LABELS[lang]
     times = [pass_times(length) for length in LENGTHS]
     title = labels["times"].format(length=LENGTHS[-1], ratio=times[-1].ratio)
-    picture, _ = sheet(440, title, labels["times_note"])
+    picture, _ = sheet(440, title, labels["times_note"].format(features=FEATURES, runs=RUNS))
     axes = plot(picture, (80, 62, 780, 255), labels["length"], labels["milliseconds"])
     for name, colour in (("rnn", ACCENT), ("attention", BLUE)):
         values = [getattr(point, name) * 1000 for point in times]

@@ -1,29 +1,29 @@
 """Why the scores are divided by sqrt(d_k), as measured curves."""
 
-from student.measures.scaling import D_KS, dot_product_variance, saturation
+from student.measures.scaling import D_KS, KEYS, PAIRS, ROWS, dot_product_variance, saturation
 from student.pictures.style import ACCENT, BLUE, LEFT, QUIET, Picture, plot, sheet, ticks, write
 
 LABELS = {
     "en": {
         "variance": "The variance of q.k is d_k",
-        "variance_note": "10 000 random pairs for each d_k, components independent, mean 0, variance 1",
+        "variance_note": "{pairs:,} random pairs for each d_k, components independent, mean 0, variance 1",
         "measured": "measured variance of q.k",
         "line": "line y = d_k",
         "saturation": "Without scaling, softmax goes one-hot and its gradient dies",
-        "saturation_note": "1000 random queries, each against 16 keys: with the scaling, neither curve moves",
-        "largest": "Largest of 16 weights (mean)",
+        "saturation_note": "{rows} random queries, each against {keys} keys: scaled, neither curve moves",
+        "largest": "Largest of {keys} weights (mean)",
         "gradient": "Gradient through softmax (median norm)",
         "scaled": "divided by sqrt(d_k)",
         "raw": "not scaled",
     },
     "zh": {
         "variance": "q.k 的方差就是 d_k",
-        "variance_note": "每个 d_k 取 10 000 对随机向量，分量独立、均值 0、方差 1",
+        "variance_note": "每个 d_k 取 {pairs:,} 对随机向量，分量独立、均值 0、方差 1",
         "measured": "实测 q.k 的方差",
         "line": "直线 y = d_k",
         "saturation": "不缩放，softmax 走向 one-hot，梯度消失",
-        "saturation_note": "1000 个随机 query，各对 16 个 key：除以 sqrt(d_k) 之后，两条曲线都不再动",
-        "largest": "16 个权重中最大的一个（均值）",
+        "saturation_note": "{rows} 个随机 query，各对 {keys} 个 key：除以 sqrt(d_k) 之后，两条曲线都不再动",
+        "largest": "{keys} 个权重中最大的一个（均值）",
         "gradient": "穿过 softmax 的梯度（范数的中位数）",
         "scaled": "除以 sqrt(d_k)",
         "raw": "不缩放",
@@ -35,7 +35,7 @@ SHOWN = (2, 8, 32, 128, 512)
 def draw_variance(lang: str = "en") -> Picture:
     """Draw the measured variance of q.k for each d_k, and the line y = d_k."""
     labels = LABELS[lang]
-    picture, _ = sheet(440, labels["variance"], labels["variance_note"])
+    picture, _ = sheet(440, labels["variance"], labels["variance_note"].format(pairs=PAIRS))
     axes = plot(picture, (80, 62, 780, 290), "d_k")
     axes.set(xscale="log", yscale="log", xlim=(1.7, 700), ylim=(1.4, 800))
     axes.plot((1.7, 700), (1.7, 700), color=QUIET, linewidth=1.5)
@@ -52,10 +52,10 @@ def draw_variance(lang: str = "en") -> Picture:
 def draw_saturation(lang: str = "en") -> Picture:
     """Draw the largest weight and the gradient's norm against d_k, with and without scaling."""
     labels = LABELS[lang]
-    picture, _ = sheet(440, labels["saturation"], labels["saturation_note"])
+    picture, _ = sheet(440, labels["saturation"], labels["saturation_note"].format(rows=ROWS, keys=KEYS))
     measured = {scaled: [saturation(d_k, scaled) for d_k in D_KS] for scaled in (True, False)}
     for left, what in ((LEFT + 40, "largest"), (510, "gradient")):
-        axes = plot(picture, (left, 62, 360, 250), "d_k", labels[what])
+        axes = plot(picture, (left, 62, 360, 250), "d_k", labels[what].format(keys=KEYS))
         axes.set(xscale="log", xlim=(1.8, 570))
         for scaled, colour in ((True, BLUE), (False, ACCENT)):
             values = [getattr(point, what) for point in measured[scaled]]
