@@ -33,6 +33,10 @@ SHOWN = {  # by the id of a cell, in the order in which they run
     "tier-gradient-flow": "0 / 20",
 }
 ROUTES = ("play-rnn", "play-fully-connected", "play-attention")
+SETTINGS = {  # of JupyterLab
+    "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page, too
+    "apputils-extension/notification": {"fetchNews": "false"},  # no question lies over the pictures
+}
 WRONG = REFERENCE.replace("math.sqrt(d_k)", "d_k")
 
 
@@ -147,9 +151,10 @@ def test_the_released_lesson_in_jupyterlab(assignment: str, course: Course, page
     copy = tmp_path / assignment
     shutil.copytree(course.root / "release" / assignment, copy)
     ids = [cell["id"] for cell in json.loads((copy / f"{assignment}.ipynb").read_text("utf-8"))["cells"]]
-    settings = tmp_path / ".jupyter/lab/user-settings/@jupyterlab/notebook-extension"
-    settings.mkdir(parents=True)  # keep all cells in the page, also those out of sight
-    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
+    for name, setting in SETTINGS.items():
+        file = tmp_path / ".jupyter/lab/user-settings/@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps(setting))
     with served(copy) as address:
         page.goto(f"{address}/lab/tree/{assignment}.ipynb?token={TOKEN}")
         page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
