@@ -19,7 +19,16 @@ READ = {
             "Answer: 1/8",
             "答：1/8",
         ],
-        40000.0: ["40000", "40,000", "4e4", "40000.", "答案:４００００。", "= 40000", " \n40000\n"],
+        40000.0: [
+            "40000",
+            "40,000",
+            "4e4",
+            "40000.",
+            "答案:４００００。",
+            "= 40000",
+            " \n40000\n",
+            "\n" * 500 + "40000",
+        ],
         -2.0: ["-2", "−2", "-2.0", "－２"],
         0.5: ["½", "≈ 0.5", "**0.5**", "$1/2$"],
     },
@@ -119,6 +128,15 @@ def test_a_question_takes_its_own_answer_and_explains_it(name: str):
         texts = {outcome: question.feedback(outcome, lang) for outcome in ("right", "wrong", "unanswered")}
         assert len({verdict for verdict, _ in texts.values()}) == 3
         assert {why for _, why in texts.values()} == {question.why[lang]}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("quiz-parameters", "40000"), ("quiz-zero-score", "0.33"), ("quiz-scores-shape", "(2, 5, 7)")],
+)
+def test_the_right_answer_is_shown_as_one_writes_it(name: str, shown: str):
+    assert QUESTIONS[name].feedback("wrong", "en")[0] == f"Not right. The answer is {shown}."
+    assert QUESTIONS[name].outcome(shown) == "right"
 
 
 def test_answers_are_those_of_the_formulas():

@@ -38,8 +38,8 @@ class Question:
     def feedback(self, outcome: str, lang: str) -> list[str]:
         """What to tell: the verdict, and the explanation whatever the verdict is."""
         words = _data()["words"][lang]
-        answer = str(self.right) if self.form != "number" else f"{self.right:.4g}"
-        return [words[outcome].format(answer=answer, form=words[self.form]), self.why[lang]]
+        rounded = f"{self.right:.2f}" if isinstance(self.right, float) else str(self.right)
+        return [words[outcome].format(answer=rounded, form=words[self.form]), self.why[lang]]
 
     def _is_right(self, value: Value) -> bool:
         if self.form != "number":
@@ -56,14 +56,14 @@ def questions() -> dict[str, Question]:
 
 def read(answer: str, form: str) -> Value | None:
     """The value that a text states in a form; None if none. Full-width characters count as ASCII."""
-    if len(answer) > LONGEST:
+    if len(answer.strip()) > LONGEST:
         return None
     return {"number": _number, "shape": _shape, "choice": _choice}[form](_content(answer))
 
 
 def _content(answer: str) -> str:
     """An answer without its label, and without signs that change nothing."""
-    text = unicodedata.normalize("NFKC", answer[: LONGEST + 1]).translate({0x2212: "-", 0x2044: "/"})
+    text = unicodedata.normalize("NFKC", answer.strip()[: LONGEST + 1]).translate({0x2212: "-", 0x2044: "/"})
     text = _LABEL.sub("", text.strip(_MARKUP)).strip(_MARKUP)
     return text.lstrip("=≈~ ").rstrip(".。!; ").lower()
 
