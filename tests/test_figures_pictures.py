@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -31,7 +30,7 @@ def fixed_times(monkeypatch):
 
 def drawn(figure: Figure) -> list[Text]:
     """Every text of a figure that is not empty, ticks included."""
-    FigureCanvasAgg(figure).draw()  # ticks get their texts only now
+    figure.draw_without_rendering()  # ticks get their texts only now
     return [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
 
 

@@ -157,7 +157,7 @@ def draw_rnn_decay(lang: str = "en") -> Picture:
         else:
             axes.plot(lengths, rnn_gradients(LENGTH, EXPLODING), color=INK, linewidth=2)
             axes.plot(lengths, rnn_gradients(LENGTH), color=ACCENT, linewidth=2)
-            write(axes, 49, 3e6, labels["explodes"].format(factor=EXPLODING), 11.5, INK, ha="right")
+            write(axes, 49, 40, labels["explodes"].format(factor=EXPLODING), 11.5, INK, ha="right")
             write(axes, 22, 1e-12, labels["vanishes"], 11.5, ACCENT)
             axes.set_ylim(1e-17, 1e8)
             axes.axhline(1, color=RULE, linewidth=1)
