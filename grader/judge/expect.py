@@ -22,7 +22,7 @@ class CheckFailed(AssertionError):
 class Expect:
     """The comparisons of one check, and what the report's pictures are made of.
 
-    `measurement` keeps the comparison nearest to its tolerance.
+    `measurement` keeps the comparison nearest to its tolerance, and the largest error of torch's own.
     """
 
     def __init__(self):
@@ -163,8 +163,11 @@ class Expect:
 
     def _note(self, error: float, tolerance: float, torch_error: float | None = None) -> None:
         old = self.measurement
-        if old is None or error * old.tolerance >= old.error * tolerance:
-            self.measurement = Measurement(error, tolerance, torch_error)
+        if old and old.torch_error is not None:
+            torch_error = max(old.torch_error, torch_error or 0.0)
+        if old and error * old.tolerance < old.error * tolerance:
+            error, tolerance = old.error, old.tolerance
+        self.measurement = Measurement(error, tolerance, torch_error)
 
 
 def _worst(error: Tensor) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from grader.judge.score import TIERS
+from grader.judge.text import harmless
 
 COLUMNS = (
     "student",
@@ -123,6 +124,7 @@ def _counts(items: Iterable[str]) -> dict[str, int]:
 
 def safe_cell(value: Any) -> Any:
     """A spreadsheet takes a text that begins like a formula for one: an apostrophe keeps it a text."""
-    if isinstance(value, str) and value.lstrip().startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    return value
+    if not isinstance(value, str):
+        return value
+    value = harmless(value)  # a lone \r would end a line
+    return f"'{value}" if value.lstrip().startswith(("=", "+", "-", "@", "\t")) else value

@@ -101,11 +101,7 @@ def _tier(tier: TierScore, score: Score, functions: dict, lang: str) -> TierPart
 
 def _lost(result: Result, function: object, lang: str) -> Lost:
     finding = result.finding
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        source = ""
-    return Lost(result, finding.seen.say(lang), finding.meaning.say(lang), source)
+    return Lost(result, finding.seen.say(lang), finding.meaning.say(lang), inspect.getsource(function))
 
 
 def _asks(result: Result, functions: dict, lang: str) -> str:

@@ -32,6 +32,11 @@ class Bar:
     beyond: bool
 
 
+def any_for(score: Score) -> bool:
+    """Whether there is anything to draw."""
+    return bool(score.leak_map or score.weights or errors(score) or gradient_bars(score))
+
+
 def leak_cells(leak_map: tuple[tuple[float, ...], ...]) -> list[Cell]:
     """A square for each output (row) and token (column)."""
     return [
