@@ -1,7 +1,7 @@
 """What grading costs, as ratios of runs side by side: `python tests/benchmark.py [PART ...]`.
 
 Ratios mean the same on any machine; the median of several pairs, so that a busy moment does not count.
-Parts: startup, mistakes, watch, class, growth; all of them by default. Exits 1 if a limit is broken.
+Parts: startup, mistakes, page, watch, class, growth; all of them by default. Exits 1 if a limit is broken.
 """
 
 import argparse
@@ -95,6 +95,18 @@ def mistakes(folder: Path) -> Iterator[Line]:
         yield median(f"pytest grader on {name}, s", [(base[0], own[0]) for base, own in pairs], 2.5)
 
 
+def page(folder: Path) -> Iterator[Line]:
+    """`pytest grader` with report.html, on a submission that fails much, against one without."""
+    file = folder / "attention.py"
+    reference = (ROOT / "solutions" / "attention.py").read_text(encoding="utf-8")
+    file.write_text(
+        reference.replace("math.sqrt(d_k)", "d_k").replace(".tril()", ".triu()"), encoding="utf-8"
+    )
+    words = ["grader", f"--submission={file}", f"--report-dir={folder}"]
+    pairs = [(cost([*words, "--no-html"], ROOT)[0], cost(words, ROOT)[0]) for _ in range(PAIRS + 1)]
+    yield median("report.html, s, against --no-html", pairs[1:], 1.2)
+
+
 def watch(folder: Path) -> Iterator[Line]:
     """From a save to the verdict on the screen, against a cold `pytest grader` on the same file."""
     from test_watch import Terminal
@@ -137,6 +149,7 @@ def growth(folder: Path) -> Iterator[Line]:
 PARTS: dict[str, Callable[[Path], Iterator[Line]]] = {
     "startup": startup,
     "mistakes": mistakes,
+    "page": page,
     "watch": watch,
     "class": throughput,
     "growth": growth,

@@ -390,10 +390,8 @@ def test_nothing_is_left(ran):
 def test_only_results_are_among_the_results(ran):
     files = {str(path.relative_to(ran.world.out)) for path in ran.world.out.rglob("*") if not path.is_dir()}
     assert files == {
-        "class.json",
-        "class.csv",
-        ".attention-class.json",
-        *(f"{student}/report.json" for student in ran.rows),
+        *("class.json", "class.csv", "class.html", "canvas.csv", "moodle.csv", ".attention-class.json"),
+        *(f"{student}/report.{kind}" for student in ran.rows for kind in ("html", "json")),
     }
 
 
