@@ -28,7 +28,8 @@ def yours(use):
     except SourceError as error:
         print(error.message.say(lang))
     except StudentError as error:
-        print(error.seen.say(lang))
+        line = f":{error.line}" if error.line else ""
+        print(f"student/attention.py{line}: {error.seen.say(lang)}")
 
 
 # %% [markdown] id="why"

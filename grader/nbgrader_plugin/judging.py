@@ -25,6 +25,8 @@ _pool = functools.cache(Pool)  # for as long as nbgrader, or the server of formg
 class Judge(NbGraderPreprocessor):
     """Grades student/attention.py once, officially, and writes each tier's score and report into its cell.
 
+    Below each answer of the quiz it puts what came of it.
+
     An error here is never a score: nbgrader reports it, goes on with the others, and exits with 1, and the
     gradebook says that this submission needs a person.
     """
@@ -38,7 +40,7 @@ class Judge(NbGraderPreprocessor):
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        """Fill in the tier cells."""
+        """Fill in the tier cells and the quiz."""
         cells = {cell.metadata.nbgrader.grade_id: cell for cell in nb.cells}
         names, converter = resources["nbgrader"], self.parent.parent
         if not set(TIER_CELLS) <= set(cells) or names["assignment"] not in LANGUAGE:
