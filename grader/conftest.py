@@ -5,6 +5,7 @@ import gc
 import os
 import secrets
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -157,8 +158,11 @@ def _append_summary(score: Score, lang: str) -> None:
     if file:
         from grader.reports.markdown import as_markdown
 
-        with open(file, "a", encoding="utf-8") as stream:
-            stream.write(as_markdown(score, lang))
+        try:
+            with open(file, "a", encoding="utf-8") as stream:
+                stream.write(as_markdown(score, lang))
+        except OSError as error:
+            warnings.warn(f"no summary in {file}: {error.strerror}", stacklevel=2)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

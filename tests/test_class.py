@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -104,6 +105,20 @@ def test_the_table_has_a_line_for_each_student(graded):
     assert summary["mistakes"] == {"scale-missing": 1}
 
 
+def test_each_student_has_a_page_and_the_class_has_one_for_us_alone(graded):
+    _, out, _, summary = graded
+    for row in summary["students"]:
+        assert f"{row['score']:g} / 100" in (out / row["student"] / "report.html").read_text(encoding="utf-8")
+    page = (out / "class.html").read_text(encoding="utf-8")
+    for name in ("right", "unscaled", "hang"):
+        assert f'<a href="{name}/report.html">' in page
+    private = ("class.html", "class.json", "class.csv", "canvas.csv", "moodle.csv")
+    assert {stat.S_IMODE((out / name).stat().st_mode) for name in private} == {0o600}
+    with open(out / "canvas.csv", encoding="utf-8", newline="") as stream:
+        grades = {line["SIS Login ID"]: line["Attention"] for line in csv.DictReader(stream)}
+    assert (grades["right"], grades["broken"]) == ("100.0", "0.0")
+
+
 def test_a_rerun_keeps_what_is_done_and_grades_what_changed(graded):
     folder, out, _, _ = graded
     stamps = {file: file.stat().st_mtime_ns for file in out.glob("*/report.json")}
@@ -112,6 +127,9 @@ def test_a_rerun_keeps_what_is_done_and_grades_what_changed(graded):
     changed = {file.parent.name for file, stamp in stamps.items() if file.stat().st_mtime_ns != stamp}
     assert changed == {"stub"}
     assert json.loads((out / "stub" / "report.json").read_text())["score"] == 100
+    page = (out / "class.html").read_text(encoding="utf-8")
+    assert "Better: 1" in page
+    assert "0 → 100" in page
 
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
@@ -181,6 +199,15 @@ def test_a_cell_that_begins_like_a_formula_stays_a_text():
     row = row_of("ann", {"problem": '=HYPERLINK("http://example.org")'})
     assert "'=HYPERLINK" in as_csv([row])
     assert row["score"] is None
+
+
+def test_a_roster_that_cannot_be_read_is_said_before_anything_is_graded(tmp_path):
+    write(tmp_path / "class", ann_py=REFERENCE)
+    run = class_run(tmp_path / "class", tmp_path / "out", "--roster", str(tmp_path / "none.csv"))
+    assert run.returncode == 2
+    assert "--roster" in run.stderr
+    assert "Traceback" not in run.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_our_fault_is_no_zero():

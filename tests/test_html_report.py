@@ -14,10 +14,11 @@ import torch
 from conftest import REFERENCE, body
 from report_scores import SECRET, TEXTS, TOO_SMALL, UPSIDE_DOWN, class_of, score_of
 
+from grader import manifest
 from grader.isolation.launcher import Launcher
 from grader.isolation.submission import WorkerSubmission
 from grader.judge.expect import CheckFailed, Expect
-from grader.judge.score import Result
+from grader.judge.score import TIERS, Result
 from grader.reports import class_page, html_report, pictures
 from grader.reports.page import LONGEST, cut, texts
 from grader.run import grade
@@ -100,6 +101,14 @@ def test_hidden_checks_are_numbers_and_categories(tmp_path):
     bare = {result.check.id: Result(result.check, result.outcome, result.finding) for result in hidden}
     other = replace(score, results=tuple(bare.get(result.check.id, result) for result in score.results))
     assert html_report.as_html(other, "en") == page  # nothing that they have measured is in it
+
+
+def test_one_reason_is_said_once(submit):
+    page = page_of(submit, "x = 1 / 0")
+    assert f"{len(manifest.checks())} failed because of this" in page
+    assert page.count('<dl class="later">') == 0
+    assert page.count("ZeroDivisionError") == 1 + len(TIERS)  # what to fix, and once in each tier
+    assert page.count('<details class="check error">') == len(TIERS)
 
 
 # --- its pictures

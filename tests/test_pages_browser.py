@@ -125,7 +125,7 @@ def test_what_a_student_writes_stays_text(page, tmp_path, name):
     look(page, html, tmp_path, width=360)
     unfold(page)
     assert fits(page)
-    page.locator("main article").first.hover()
+    page.locator("dd.theirs").first.hover()
     plain = html_report.as_html(score_of(str(tmp_path), REFERENCE + submission("plain")), "en")
     kinds = page.evaluate(
         "[...new Set([...document.querySelectorAll('*')].map((one) => one.localName))].sort()"

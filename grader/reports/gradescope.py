@@ -5,10 +5,9 @@ Fields as in https://gradescope-autograders.readthedocs.io/en/latest/specs/
 
 from typing import Any
 
-from grader.judge.diagnosis import diagnose
 from grader.judge.score import Score, TierScore
 from grader.judge.text import text
-from grader.reports.overview import where
+from grader.reports.overview import to_fix, where
 
 
 def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
@@ -59,7 +58,7 @@ def _lines(tier: TierScore, score: Score, lang: str) -> list[str]:
 def _first(score: Score, lang: str) -> str:
     """What to fix, the most useful first."""
     lines = []
-    for found in diagnose(score):
+    for found in to_fix(score):
         finding = found.result.finding
         lines += [where(found, score), finding.seen.say(lang), finding.meaning.say(lang), ""]
     return "\n".join(lines).strip() or text("report.all_passed_official").say(lang)

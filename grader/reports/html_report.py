@@ -2,17 +2,18 @@
 
 import inspect
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from grader import manifest
-from grader.judge.diagnosis import Diagnosis, diagnose
+from grader.judge.diagnosis import Diagnosis
 from grader.judge.exercise import TODOS
 from grader.judge.score import MAX_SCORE, Result, Score, TierScore
 from grader.judge.text import Text, text
 from grader.reports import pictures
 from grader.reports.files import write_text
-from grader.reports.overview import has_leak, state_of, where
+from grader.reports.overview import has_leak, state_of, to_fix, where
 from grader.reports.page import render
 
 
@@ -32,7 +33,7 @@ class TierPart:
 
     score: TierScore
     name: str
-    lost: list[Lost]
+    lost: list[list[Lost]]  # those that were lost for the same reason together
     passed: list[tuple[str, str]]  # check, what it asks
     hidden: tuple[int, int] | None  # passed, of how many
     hidden_says: str
@@ -71,7 +72,7 @@ def as_html(score: Score, lang: str) -> str:
         max_score=MAX_SCORE,
         numbers={todo.name: todo.number for todo in TODOS},
         todos=[(todo, state_of(todo, score)) for todo in TODOS],
-        to_fix=[_to_fix(found, score, lang) for found in diagnose(score)],
+        to_fix=[_to_fix(found, score, lang) for found in to_fix(score)],
         tiers=[_tier(tier, score, functions, lang) for tier in score.tiers],
         leaking=has_leak(score),
         pictures=pictures,
@@ -92,11 +93,18 @@ def _tier(tier: TierScore, score: Score, functions: dict, lang: str) -> TierPart
     return TierPart(
         score=tier,
         name=text(f"report.{tier.tier.id.replace('-', '_')}").say(lang),
-        lost=[_lost(r, functions[r.check.id], lang) for r in public if r.outcome != "passed"],
+        lost=_groups(_lost(r, functions[r.check.id], lang) for r in public if r.outcome != "passed"),
         passed=[(r.check.id, _asks(r, functions, lang)) for r in public if r.outcome == "passed"],
         hidden=(sum(hidden), len(hidden)) if hidden else None,
         hidden_says="" if all(hidden) else text(f"hidden.{tier.tier.id}").say(lang),
     )
+
+
+def _groups(lost: Iterable[Lost]) -> list[list[Lost]]:
+    groups: dict[tuple[str, str], list[Lost]] = {}
+    for one in lost:
+        groups.setdefault((one.result.outcome, one.seen), []).append(one)
+    return list(groups.values())
 
 
 def _lost(result: Result, function: object, lang: str) -> Lost:

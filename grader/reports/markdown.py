@@ -2,11 +2,10 @@
 
 import re
 
-from grader.judge.diagnosis import diagnose
 from grader.judge.exercise import TODOS
 from grader.judge.score import MAX_SCORE, Score
 from grader.judge.text import text
-from grader.reports.overview import state_of, where
+from grader.reports.overview import state_of, to_fix, where
 
 _MARKS = {"passed": "✅", "open": "⬜", "closed": "🚫", "failed": "❌", "unknown": "❔"}
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&:$=^])")
@@ -25,7 +24,7 @@ def as_markdown(score: Score, lang: str) -> str:
         lines.append(f"| {number} {name} | {checks} | {tier.score:g} / {tier.tier.points:g} |")
     states = [f"{_MARKS[state_of(todo, score)]} TODO {todo.number} {escape(todo.name)}" for todo in TODOS]
     lines += ["", " &nbsp; ".join(states), ""]
-    for number, found in enumerate(diagnose(score)):
+    for number, found in enumerate(to_fix(score)):
         finding = found.result.finding
         lines += [f"### {_say('fix_first', lang)}", ""] if number == 0 else []
         lines += [

@@ -1,8 +1,11 @@
-"""What every report says of a score: the state of each TODO, where a thing to fix is, what leaks."""
+"""What every report says of a score: the state of each TODO, what to fix and where, what leaks."""
 
-from grader.judge.diagnosis import Diagnosis
+from collections import Counter
+from dataclasses import replace
+
+from grader.judge.diagnosis import Diagnosis, diagnose
 from grader.judge.exercise import TODOS, Todo
-from grader.judge.score import Score
+from grader.judge.score import Result, Score
 from grader.judge.text import printable
 
 LEAK = 1e-12  # as in the checks of tier 2
@@ -18,6 +21,26 @@ def state_of(todo: Todo, score: Score) -> str:
     if outcomes <= {"passed", "not_attempted"}:
         return "open"
     return "closed" if outcomes <= {"passed", "forbidden"} else "failed"
+
+
+def to_fix(score: Score) -> list[Diagnosis]:
+    """The diagnoses, the most useful first; one that says the same of several TODOs is there once.
+
+    A file that cannot be loaded is one thing to fix.
+    """
+    lost = Counter(_reason(result) for result in score.results if result.finding)
+    found: dict[object, Diagnosis] = {}
+    for diagnosis in diagnose(score):
+        reason = _reason(diagnosis.result)
+        if reason in found:
+            diagnosis = replace(found[reason], todo=None, lost=lost[reason])
+        found[reason] = diagnosis
+    return list(found.values())
+
+
+def _reason(result: Result) -> tuple:
+    finding = result.finding
+    return finding.seen.say("en"), finding.line if finding.line else result.check.id
 
 
 def where(diagnosis: Diagnosis, score: Score) -> str:
