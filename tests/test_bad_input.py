@@ -15,7 +15,8 @@ from rich.console import Console
 from grader import manifest
 from grader.judge.score import Score
 from grader.judge.source import LARGEST
-from grader.reports import json_report, terminal
+from grader.reports import gradescope, html_report, json_report, terminal
+from grader.reports.markdown import as_markdown
 from grader.run import grade
 
 
@@ -30,7 +31,9 @@ def judged(path: str) -> Score:
         screen = io.StringIO()
         terminal.show(score, Console(file=screen, width=80), lang)
         report = json.dumps(json_report.as_dict(score, lang), allow_nan=False)
-        for text in (screen.getvalue(), report):
+        pages = html_report.as_html(score, lang), as_markdown(score, lang)
+        results = json.dumps(gradescope.as_dict(score, lang), allow_nan=False)
+        for text in (screen.getvalue(), report, *pages, results):
             assert "Traceback" not in text
             assert "\x1b" not in text
     return score
