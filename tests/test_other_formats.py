@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 import zipfile
 
 import pytest
+import yaml
 from conftest import REFERENCE, body
 from hostile_text import FORBIDDEN, WORDS, submission
 from markdown_it import MarkdownIt
@@ -103,6 +104,24 @@ def test_escaped_markdown_reads_as_it_was_written():
     )
     assert set(re.findall(r"<(\w+)", shown)) == {"p"}
     assert escape("@all") == "@\u200ball"  # calls nobody
+
+
+def test_the_workflow_tells_github_classroom_the_points(report_of, submit, tmp_path):
+    workflow = yaml.safe_load((ROOT / ".github" / "classroom-workflow.yml").read_text(encoding="utf-8"))
+    steps = {step.get("name"): step.get("run") for step in workflow["jobs"]["grade"]["steps"]}
+    assert steps["Grade"].startswith("pytest grader ")
+    score = report_of(f"--submission={submit(UNSCALED)}")["score"]
+    told = subprocess.run(
+        ["bash", "-c", steps["Tell GitHub Classroom the points"]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.splitlines() == [
+        f"::notice title=Autograding complete::Points {score}/100",
+        f'::notice title=Autograding report::{{"totalPoints": {score}, "maxPoints": 100}}',
+    ]
 
 
 # --- tables for courses
