@@ -34,6 +34,12 @@ HOSTILE = pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
 PAGE = MarkdownIt("gfm-like", {"linkify": False})
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where submissions go: each is graded once for all formats."""
+    return str(tmp_path_factory.mktemp("submissions"))
+
+
 def is_clean(text: str) -> bool:
     text.encode("utf-8")  # no lone surrogate
     return not [c for c in FORBIDDEN if c in text]
@@ -67,9 +73,10 @@ def test_junit_and_terminal_are_clean(run, submit, tmp_path, words):
 # --- Markdown
 
 
-def test_the_summary_has_score_tiers_and_what_to_fix(tmp_path):
-    page = PAGE.render(as_markdown(score_of(str(tmp_path), "62"), "en"))
-    assert "<h2>67.65 / 100</h2>" in page
+def test_the_summary_has_score_tiers_and_what_to_fix(folder):
+    score = score_of(folder, "62")
+    page = PAGE.render(as_markdown(score, "en"))
+    assert f"<h2>{score.score:g} / 100</h2>" in page
     assert "<td>2 causality</td>" in page
     assert page.count("<li>") == 2
     assert "<strong>TODO 2 (scaling), attention_scores(), " in page
@@ -85,9 +92,9 @@ def test_the_summary_is_appended_where_github_wants_it(run, submit, tmp_path, mo
 
 
 @HOSTILE
-def test_a_summary_has_no_markup_of_a_student(tmp_path, words):
+def test_a_summary_has_no_markup_of_a_student(folder, words):
     def tags(words: str) -> set[str]:
-        score = score_of(str(tmp_path), REFERENCE + submission(words))
+        score = score_of(folder, REFERENCE + submission(words))
         markdown = as_markdown(score, "en")
         assert is_clean(markdown)
         assert len(markdown) < 10_000
@@ -153,8 +160,8 @@ def test_canvas_and_moodle(tmp_path):
 
 
 @HOSTILE
-def test_tables_have_no_formula_and_no_extra_cell(tmp_path, words):
-    score = score_of(str(tmp_path), REFERENCE + submission(words))
+def test_tables_have_no_formula_and_no_extra_cell(folder, words):
+    score = score_of(folder, REFERENCE + submission(words))
     summary = class_of({"one": score}, 2)
     words = words[:100_000]
     summary["students"][0]["message"] = words  # past all that cleans it elsewhere
@@ -170,8 +177,7 @@ def test_tables_have_no_formula_and_no_extra_cell(tmp_path, words):
 # --- class.html and class.json
 
 
-def test_progress_is_kept_until_scores_differ_again(tmp_path):
-    folder = str(tmp_path)
+def test_progress_is_kept_until_scores_differ_again(folder):
     low, high = score_of(folder, "62"), score_of(folder, "100")
     first = class_of({"one": low}, 2)
     assert first["previous"] is None
@@ -186,8 +192,7 @@ def test_progress_is_kept_until_scores_differ_again(tmp_path):
     assert f"+{high.score - low.score:g}" in page
 
 
-def test_a_class_counts_checks_and_names_mistakes(tmp_path):
-    folder = str(tmp_path)
+def test_a_class_counts_checks_and_names_mistakes(folder):
     summary = class_of({"one": score_of(folder, "62"), "two": score_of(folder, "100")}, 4)
     checks = {check["id"]: check for check in summary["checks"]}
     assert (checks["scores_in_float64"]["passed"], checks["scores_in_float64"]["total"]) == (2, 4)
@@ -196,10 +201,10 @@ def test_a_class_counts_checks_and_names_mistakes(tmp_path):
     assert page.index("scores_in_float64") < page.index("split_heads_equals_slices")  # the hardest first
 
 
-def test_what_a_class_is_not_to_show_everybody(tmp_path):
+def test_what_a_class_is_not_to_show_everybody(tmp_path, folder):
     write_text("x", tmp_path / "class.html", private=True)
     assert stat.S_IMODE((tmp_path / "class.html").stat().st_mode) == 0o600
-    summary = class_of({"one": score_of(str(tmp_path), "100")}, 1)
+    summary = class_of({"one": score_of(folder, "100")}, 1)
     assert SECRET not in as_html(summary, "en")
 
 
@@ -213,8 +218,8 @@ def test_a_class_json_that_cannot_be_read_is_no_progress(tmp_path):
 # --- Gradescope
 
 
-def test_results_are_as_gradescope_reads_them(tmp_path):
-    score = score_of(str(tmp_path), "62", official=True)
+def test_results_are_as_gradescope_reads_them(folder):
+    score = score_of(folder, "62", official=True)
     results = gradescope.as_dict(score)
     assert results["score"] == sum(test["score"] for test in results["tests"]) == score.score
     assert [test["max_score"] for test in results["tests"]] == [15, 25, 25, 15, 20]
@@ -237,8 +242,8 @@ def test_a_fault_of_ours_is_no_result(reference_score, monkeypatch):
 
 
 @HOSTILE
-def test_results_are_clean(tmp_path, words):
-    results = gradescope.as_dict(score_of(str(tmp_path), REFERENCE + submission(words)))
+def test_results_are_clean(folder, words):
+    results = gradescope.as_dict(score_of(folder, REFERENCE + submission(words)))
     assert is_clean(results["output"] + "".join(test["output"] for test in results["tests"]))
     assert len(json.dumps(results)) < 100_000
 
