@@ -7,6 +7,7 @@ from grader.judge import oracle
 
 TINY = 1e-12  # float64 moves by less than 1e-15 where only the order of a sum changes
 SUM = 1e-6  # a softmax in float32 is within 1e-7, also where sums are taken in another order
+FAR = (3000, -3000)
 LARGE_SUM = 1e-2  # float32 itself is no finer than 2e-4 at scores of a few thousand
 
 
@@ -80,10 +81,12 @@ def test_large_scores_give_no_nan(student, draw, expect):
 @pytest.mark.mask
 def test_large_scores_keep_their_order(student, draw, expect):
     """Scores of 100 and 130 give other weights than 50 and 50: a clamp is no way to keep exp finite."""
-    scores, mask = 30 * draw.scores() + 100, draw.mask()
-    for allowed in (None, mask):
-        truth = oracle.attention_weights(scores, allowed)
-        expect.close(student.attention_weights(scores, allowed), truth, 1e-4)  # float32 inside is within 1e-5
+    mask = draw.mask()
+    # float32 inside is within the tolerance: it rounds a score of 3000 at 1e-4
+    for scores, tolerance in ((30 * draw.scores() + 100, 1e-4), *((draw.scores() + n, 1e-3) for n in FAR)):
+        for allowed in (None, mask):
+            truth = oracle.attention_weights(scores, allowed)
+            expect.close(student.attention_weights(scores, allowed), truth, tolerance)
 
 
 @pytest.mark.mask
@@ -105,6 +108,14 @@ def test_a_key_changes_its_own_column_of_scores(student, draw, expect):
     other[..., 2, :] = draw.normal_like(key[..., 2, :])
     moved = student.attention_scores(query, other) - student.attention_scores(query, key)
     expect.close(moved.index_fill(-1, torch.tensor([2]), 0), torch.zeros_like(moved), TINY)
+
+
+@pytest.mark.scaling
+def test_scores_grow_with_the_query(student, draw, expect):
+    """A query a thousand times as long has scores a thousand times as large: nothing is cut off or bent."""
+    query, key = draw.query(), draw.key()
+    grown = student.attention_scores(1000 * query, key) / 1000
+    expect.close(grown, student.attention_scores(query, key), 1e-5)  # float32 inside is within it
 
 
 @pytest.mark.scaling

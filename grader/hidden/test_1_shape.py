@@ -4,6 +4,9 @@ import pytest
 import torch
 
 from grader import test_1_shape as public
+from grader.judge.call import StudentError
+
+NO_NUMBERS = ("meta tensor", "Meta tensor", "register_meta")  # in torch's words
 
 
 @pytest.mark.mask
@@ -21,7 +24,12 @@ def test_causal_mask_is_made_on_the_device(student, expect):
 
     Hidden for its price alone: torch loads its compiler for it, a second that no student should wait.
     """
-    mask = student.causal_mask(4, torch.device("meta"))
+    try:
+        mask = student.causal_mask(4, torch.device("meta"))
+    except StudentError as error:
+        if any(words in str(error.seen.values.get("says")) for words in NO_NUMBERS):
+            return  # it looks at its own numbers, which every other device has
+        raise
     expect.that(mask.device.type == "meta", "device", actual=mask.device.type, expected="meta")
 
 

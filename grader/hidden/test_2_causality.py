@@ -6,6 +6,8 @@ import torch
 from grader import test_2_causality as public
 from grader.judge import oracle
 
+GROWN = 1e-5  # of float64; float32 inside is within it
+
 
 @pytest.mark.mask
 def test_causal_mask_of_any_length(student, draw, expect):
@@ -54,12 +56,17 @@ def test_large_scores(student, draw, expect):
         weights = student.attention_weights(low, mask)
         expect.zero(weights, where=~mask)
         expect.rows_sum_to_one(weights, public.LARGE_SUM)
+    far = draw.number(5000, 20_000)
+    for scores, allowed in ((draw.scores() + far, mask), (draw.scores() - far, None)):
+        truth = oracle.attention_weights(scores, allowed)
+        expect.close(student.attention_weights(scores, allowed), truth, 0.01)  # float32 rounds there at 1e-3
 
 
 @pytest.mark.scaling
 def test_a_key_changes_its_own_column(student, draw, expect):
-    """Score (i, j) belongs to query i and key j alone."""
+    """Score (i, j) belongs to query i and key j alone, at any size."""
     public.test_a_key_changes_its_own_column_of_scores(student, draw, expect)
+    public.test_scores_grow_with_the_query(student, draw, expect)
     public.test_permuting_the_keys_permutes_the_columns(student, draw, expect)
 
 
@@ -67,12 +74,17 @@ def test_a_key_changes_its_own_column(student, draw, expect):
 def test_splitting_keeps_tokens_apart(student, draw, expect):
     """After the split, token j still holds only numbers of token j."""
     public.test_splitting_keeps_tokens_apart(student, draw, expect)
+    module, x = student.multi_head_attention(draw.sizes.d_model, draw.sizes.H), draw.tokens()
+    expect.close(module.split_heads(1000 * x) / 1000, module.split_heads(x), GROWN)
 
 
 @pytest.mark.W_O
 def test_combining_keeps_tokens_apart(student, draw, expect):
     """W_O mixes the heads of one token, never two tokens."""
     public.test_combining_keeps_tokens_apart(student, draw, expect)
+    s, heads = draw.sizes, draw.heads()
+    module = student.multi_head_attention(s.d_model, s.H, draw.output_projection())
+    expect.close(module.combine_heads(1000 * heads) / 1000, module.combine_heads(heads), GROWN)
 
 
 @pytest.mark.weight(2)
@@ -89,10 +101,24 @@ def test_masks_that_differ_per_sample(student, draw, expect):
 
 
 def test_many_keys(student, draw, expect):
-    """An average stays an average however many keys there are."""
-    length = draw.number(100, 300)
-    query, key = draw.normal(5, 7), draw.normal(length, 7)
+    """An average of values stays one, of however many and however large values."""
+    length = draw.number(200, 600)
+    query, key, mask = draw.normal(5, 7), draw.normal(length, 7), draw.bools(5, length)
     value = torch.ones(length, 3, dtype=torch.float64)
-    output, weights = student.scaled_dot_product_attention(query, key, value, draw.bools(5, length))
-    expect.close(output, torch.ones_like(output), public.SUM)
+    output, weights = student.scaled_dot_product_attention(query, key, value, mask)
+    expect.close(output, value[:5], public.SUM)
     expect.rows_sum_to_one(weights, public.SUM)
+    value = draw.normal(length, 3)
+    truth, _ = oracle.attention(query, key, value, mask)
+    output, _ = student.scaled_dot_product_attention(query, key, 1000 * value, mask)
+    expect.close(output / 1000, truth, GROWN)
+
+
+def test_many_tokens(student, draw, expect):
+    """A long sequence is treated like a short one."""
+    s, length = draw.sizes, draw.number(100, 200)
+    projections, x = draw.projections(), draw.normal(1, length, s.d_model)
+    mask = oracle.causal_mask(length)
+    truth, _ = oracle.multi_head_attention(x, projections, s.H, mask)
+    output, _ = student.multi_head_attention(s.d_model, s.H, projections).forward(x, mask)
+    expect.close(output, truth, GROWN)

@@ -6,11 +6,13 @@ import torch
 from grader import test_3_equivalence_1e_6 as public
 from grader.judge import oracle
 
+LONG = 1e-5  # of float64; float32 inside is within it
+
 
 @pytest.mark.scaling
 @pytest.mark.weight(2)
 def test_scores_at_other_sizes(student, draw, expect):
-    """q.k / sqrt(d_k) for every d_k."""
+    """q.k / sqrt(d_k) for every d_k, and for many keys."""
     public.test_scores_equal_the_naive_loop(student, draw, expect)
     public.test_scores_do_not_depend_on_memory_or_history(student, draw, expect)
     for d_k in (1, 2, 4, 17):
@@ -20,15 +22,22 @@ def test_scores_at_other_sizes(student, draw, expect):
         )
         truth = oracle.attention_scores(query.double(), key.double())
         expect.close(student.attention_scores(query, key), truth, public.TOLERANCE)
+    query, key = draw.normal(3, 5), draw.normal(draw.number(200, 600), 5)
+    truth = oracle.attention_scores(query, key)
+    expect.close(student.attention_scores(query, key), truth, LONG)
 
 
 @pytest.mark.mask
 @pytest.mark.weight(2)
 def test_weights_at_other_sizes(student, draw, expect):
-    """The softmax over the allowed keys, for every mask."""
+    """The softmax over the allowed keys, for every mask, and for many keys."""
     public.test_weights_equal_the_naive_loop(student, draw, expect)
     public.test_weights_equal_torch_softmax(student, draw, expect)
     public.test_weights_do_not_depend_on_memory_or_history(student, draw, expect)
+    length = draw.number(200, 600)
+    scores, mask = draw.normal(3, length), draw.bools(3, length)
+    truth = oracle.attention_weights(scores, mask)
+    expect.close(student.attention_weights(scores, mask), truth, LONG)
 
 
 @pytest.mark.head_split
@@ -62,8 +71,8 @@ def test_multi_head_attention_at_other_sizes(student, draw, expect):
     public.test_a_module_remembers_only_its_parameters(student, draw, expect)
     s = draw.sizes
     x, projections, mask = draw.tokens(torch.float32), public.small_projections(draw), draw.token_mask()
-    truth, _ = oracle.multi_head_attention(
-        x.double(), {n: w.double() for n, w in projections.items()}, 1, mask
-    )
-    output, _ = student.multi_head_attention(s.d_model, 1, projections).forward(x, mask)
-    expect.close(output, truth, public.TOLERANCE)
+    exact_projections = {name: weight.double() for name, weight in projections.items()}
+    for n_heads in (1, s.d_model):
+        truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
+        output, _ = student.multi_head_attention(s.d_model, n_heads, projections).forward(x, mask)
+        expect.close(output, truth, public.TOLERANCE)

@@ -17,7 +17,7 @@ class Module:
     Calls with the same `handle` go to the same object, with the weights of the latest call, as after a step
     of training. projections: "W_Q", ... -> (d_model, d_model);
     without them the module keeps the weights that it was built with. reloaded: the weights go through a
-    state_dict into a second object, as when training goes on from a file.
+    state_dict into a second object in eval mode, as when a trained model is loaded from a file.
     """
 
     handle: int
