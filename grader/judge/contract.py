@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from grader.judge.call import Answer, Call, StudentError
+from grader.judge.exercise import FUNCTIONS
 from grader.judge.text import text
 
 __tracebackhide__ = True  # pytest shows a student the check and their own lines
@@ -29,12 +30,14 @@ def hold(call: Call, answer: Answer) -> None:
             _fail("not_floating", actual=result.dtype)
         if _without_arithmetic(result):
             _fail("dtype", actual=result.dtype, expected=torch.bool)
-    _alike(answer.args_after, call.args)
-    _alike(answer.gradients, call.args)
+    names = FUNCTIONS[call.function][0]
+    for name, after, before in zip(names, answer.args_after, call.args, strict=False):
+        _alike(after, before, "argument_shape", name)
+    for name, gradient, arg in zip(names, answer.gradients, call.args, strict=False):
+        _alike(gradient, arg, "gradient_shape", name)
     if call.module:
-        projections = call.module.projections
         for name, gradient in answer.parameter_gradients.items():
-            _alike((gradient,), (projections.get(name),))
+            _alike(gradient, call.module.projections.get(name), "gradient_shape", name)
 
 
 def result_shapes(call: Call) -> tuple[tuple[int, ...], ...]:
@@ -66,16 +69,15 @@ def _device(call: Call) -> str:
     return next((arg.type for arg in call.args if isinstance(arg, torch.device)), "cpu")
 
 
-def _alike(found: tuple, expected: tuple) -> None:
-    for one, other in zip(found, expected, strict=False):
-        if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
-            continue
-        if one.shape != other.shape:
-            _fail("shape", actual=tuple(one.shape), expected=tuple(other.shape))
-        if one.device != other.device:
-            _fail("device", actual=one.device.type, expected=other.device.type)
-        if _without_arithmetic(one):
-            _fail("dtype", actual=one.dtype, expected=other.dtype)
+def _alike(one: object, other: object, shape_key: str, name: str) -> None:
+    if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        return
+    if one.shape != other.shape:
+        _fail(shape_key, name=name, actual=tuple(one.shape), expected=tuple(other.shape))
+    if one.device != other.device:
+        _fail("device", actual=one.device.type, expected=other.device.type)
+    if _without_arithmetic(one):
+        _fail("dtype", actual=one.dtype, expected=other.dtype)
 
 
 def _without_arithmetic(tensor: Tensor) -> bool:

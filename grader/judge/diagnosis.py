@@ -1,5 +1,6 @@
 """From lost checks to the things to fix: names for known mistakes, the most useful first."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,8 @@ from grader.judge.text import text
 
 FROM_SCRATCH = "written_from_scratch"  # the check behind the gate
 PARAMETERS = "parameters_are_four_square_matrices"  # the check of what the constructor makes
+_PLAIN = ("_equal_the_naive_loop", "_equals_slices", "_equals_concatenation_and_projection")
+_BUILT_WRONG = ("no_parameter", "parameter_shape", "parameter_count", "no_module")
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ def with_mistakes(results: Iterable[Result], exchanges: list[Exchange]) -> tuple
     results = tuple(results)
     wrong = ("failed", "error", "forbidden")
     lost = [result for result in results if result.outcome in wrong and result.finding.function]
-    parts = [result for result in lost if result.check.todo or result.check.id == PARAMETERS]
+    parts = [result for result in lost if result.check.todo or is_built_wrong(result)]
     named = _named(parts or lost, exchanges)
     return tuple(named.get(result.check.id, result) for result in results)
 
@@ -67,21 +70,23 @@ def diagnose(score: Score) -> tuple[Diagnosis, ...]:
     The checks of one TODO are fed with right inputs, so what they find is in that TODO; two known mistakes in
     two functions of a TODO are two diagnoses. The checks of the whole functions speak where no TODO is to
     blame, and first of all where the parameters are not what they should be: that spoils the TODOs too.
-    TODOs not attempted come after wrong ones.
+    What they say already is not said of a TODO again. TODOs not attempted come after wrong ones.
     """
     forbidden = [result for result in score.results if result.outcome == "forbidden"]
     if forbidden:  # the gate is shut for all checks of three tiers: the one that says so, and nothing else
         gate = [result for result in forbidden if result.check.id == FROM_SCRATCH]
         return (Diagnosis(None, (gate or forbidden)[0], len(forbidden)),)
     whole = _lost(score.of_todo(None))
-    built = [result for result in whole if result.check.id == PARAMETERS and result.outcome == "failed"]
+    built = [result for result in whole if is_built_wrong(result)]
     found = [Diagnosis(None, result, len(whole)) for result in built]
+    said = {result.finding.mistake for result in built} - {None}
     for todo in TODOS:
         lost = _lost(score.of_todo(todo.name))
         firsts = {result.finding.function: result for result in reversed(lost)}  # the first of each function
         found += [
             Diagnosis(todo.name, result, len(lost))
             for result in lost
+            if result.finding.mistake not in said
             if result is lost[0] or (result.finding.mistake and result is firsts[result.finding.function])
         ]
     if not found and whole:
@@ -89,7 +94,23 @@ def diagnose(score: Score) -> tuple[Diagnosis, ...]:
     return tuple(sorted(found, key=lambda diagnosis: diagnosis.result.outcome == "not_attempted"))
 
 
+def is_built_wrong(result: Result) -> bool:
+    """Whether a check was lost for what the constructor makes, and not inside the forward that it calls."""
+    if result.check.id != PARAMETERS or result.outcome == "passed":
+        return False
+    key, values = result.finding.seen.key.partition(".")[2], result.finding.seen.values
+    if key == "shape":
+        return len(re.findall(r"\d+", str(values["expected"]))) == 2  # of a weight, and not of a result
+    return key in _BUILT_WRONG or "Module.__init__()" in str(values.get("says"))
+
+
 def _lost(results: tuple[Result, ...]) -> list[Result]:
-    """What did not pass: named mistakes first, TODOs not attempted last."""
+    """What did not pass: named mistakes first, then the plainest check, TODOs not attempted last."""
     lost = [result for result in results if result.outcome != "passed"]
-    return sorted(lost, key=lambda result: (result.outcome == "not_attempted", not result.finding.mistake))
+    return sorted(lost, key=_order)
+
+
+def _order(result: Result) -> tuple[bool, bool, bool]:
+    named = bool(result.finding.mistake)
+    plain = result.check.tier == "shape" or result.check.id.endswith(_PLAIN)
+    return result.outcome == "not_attempted", not named, not named and not plain

@@ -195,8 +195,8 @@ class MultiHeadAttention(MultiHeadAttention):
 """,
     ),
     Case(  # L4
-        "result-is-a-dict",
-        mistake="result-is-a-dict",
+        "not-the-pair",
+        mistake="not-the-pair",
         shown_by="shape",
         code="""
 class MultiHeadAttention(MultiHeadAttention):

@@ -647,6 +647,137 @@ def split_heads(self, factor, x):
 
 
 @mistake(
+    "split-scales-by-size",
+    en=(
+        "the numbers are multiplied or divided by a power of d_head, of d_model or of the number of heads",
+        "A split only moves numbers. The scale belongs to the scores, and is there already.",
+        "Is there any arithmetic in a split?",
+    ),
+    zh=(
+        "数乘以或除以了 d_head、d_model 或头数的某次幂",
+        "切分只是移动数。缩放属于分数那一步，而那里已经做了。",
+        "切分需要任何运算吗？",
+    ),
+    parameters=itertools.product(("d_head", "d_model", "n_heads"), (-0.25, -0.5, -1, 0.25, 0.5)),
+)
+def split_heads(self, form, x):
+    name, power = form
+    d_model = x.shape[-1]
+    size = {"d_head": d_model // self.n_heads, "d_model": d_model, "n_heads": self.n_heads}[name]
+    return _right(self, x) * size**power
+
+
+@mistake(
+    "split-sorts",
+    en=(
+        "the numbers of each head are sorted",
+        "A split keeps the order: feature h * d_head + i of a token is number i of its head h. Sorted, W_Q, "
+        "W_K and W_V can no longer say which number means what.",
+        "Does anything in a split depend on how large a number is?",
+    ),
+    zh=(
+        "每个头里的数被排了序",
+        "切分不改变顺序：一个 token 的第 h * d_head + i 个特征，是它在头 h 中的第 i 个数。排序之后，W_Q、W_K "
+        "和 W_V 就无法规定每个数的含义了。",
+        "切分的结果与数的大小有关吗？",
+    ),
+    parameters=itertools.product((-1, -2, 1), (False, True)),
+)
+def split_heads(self, form, x):
+    dim, descending = form
+    return _right(self, x).sort(dim, descending=descending).values
+
+
+@mistake(
+    "split-strides-mixed-up",
+    en=(
+        "head h starts at feature h * H instead of h * d_head",
+        "Each head has d_head features, so that the next one starts d_head further on. With H for it, slices "
+        "overlap or leave gaps.",
+        "Where does head 1 start, if every head has 5 features and there are 3 heads?",
+    ),
+    zh=(
+        "头 h 从第 h * H 个特征开始，而不是 h * d_head",
+        "每个头有 d_head 个特征，下一个头就从 d_head 个之后开始。写成 H，切片就会重叠或留下空隙。",
+        "如果每个头有 5 个特征，共 3 个头，头 1 从哪里开始？",
+    ),
+    parameters=(True, False),
+)
+def split_heads(self, last_where_short, x):
+    d_head = x.shape[-1] // self.n_heads
+    starts = [h * self.n_heads for h in range(self.n_heads)]
+    if last_where_short:
+        starts = [min(start, x.shape[-1] - d_head) for start in starts]
+    return torch.stack([x[..., start : start + d_head] for start in starts], 1)
+
+
+@mistake(
+    "split-joined-in-one-dimension",
+    en=(
+        "the slices are joined along the tokens, the batch or the features instead of getting a dimension of "
+        "their own",
+        "torch.cat makes an old dimension longer, torch.stack makes a new one: (B, H, L, d_head) has one "
+        "more than (B, L, d_model).",
+        "How many dimensions has your result, and how many should it have?",
+    ),
+    zh=(
+        "各段拼接到了 token、batch 或特征那一维上，而没有自己的一维",
+        "torch.cat 把原有的一维变长，torch.stack 新建一维：(B, H, L, d_head) 比 (B, L, d_model) 多一维。",
+        "你的结果有几维？应当有几维？",
+    ),
+    parameters=(1, 0, -1),
+)
+def split_heads(self, dim, x):
+    return torch.cat(x.chunk(self.n_heads, -1), dim)
+
+
+@mistake(
+    "split-ignores-the-layout",
+    en=(
+        "the memory of the tokens is read as if it were contiguous",
+        "A tensor that was transposed or sliced before lies in memory in another order. as_strided with "
+        "numbers worked out from the shape reads the wrong places then; view and unflatten know the strides.",
+        "What does x.stride() say of x and of x.transpose(0, 1)?",
+    ),
+    zh=(
+        "读取 token 的内存时，把它当成了连续的",
+        "转置或切片过的张量，在内存中的顺序不同。as_strided 如果用形状算出步长，读到的就是错的位置；view 和 "
+        "unflatten 则知道真正的步长。",
+        "x 和 x.transpose(0, 1) 的 stride() 各是多少？",
+    ),
+)
+def split_heads(self, x):
+    batch, length, n_heads, d_head = _sizes(self, x)
+    d_model = n_heads * d_head
+    return x.as_strided((batch, n_heads, length, d_head), (length * d_model, d_head, d_model, 1))
+
+
+def _narrow(formula, call, result):
+    """The 16-bit type that holds every number of the result, if there is one."""
+    types = (torch.float16, torch.bfloat16)
+    return next((dtype for dtype in types if result.to(dtype).double().equal(result)), None)
+
+
+@mistake(
+    "half-inside",
+    en=(
+        "the numbers are rounded to a 16-bit type",
+        "A split only moves numbers, and every bit must survive. float16 keeps 3 digits, bfloat16 fewer.",
+        "Which line converts to half or bfloat16?",
+    ),
+    zh=(
+        "数被舍入成了 16 位类型",
+        "切分只是移动数，每一位都应当保留。float16 只有 3 位有效数字，bfloat16 更少。",
+        "哪一行转换成了 half 或 bfloat16？",
+    ),
+    fit=_narrow,
+    same=3e-2,
+)
+def split_heads(self, dtype, x):
+    return _right(self, x)
+
+
+@mistake(
     "split-wrong-order-of-dimensions",
     en=(
         "the features are cut rightly, and the dimensions stand in another order than (B, H, L, d_head)",
@@ -678,10 +809,28 @@ def split_heads(self, order, x):
         "切分只是移动数。query、key 和 value 都是 token 的单纯线性映射；激活函数属于前馈层。",
         "切分需要任何运算吗？",
     ),
-    parameters=(*FUNCTIONS, *NORMS, lambda x: torch.softmax(x, -1)),
+    parameters=FUNCTIONS,
 )
 def split_heads(self, function, x):
     return function(_right(self, x))
+
+
+@mistake(
+    "split-normalises",
+    en=(
+        "the numbers of each head are normalised on the way, by a norm or a softmax",
+        "A split only moves numbers. Normalised, a head no longer knows how large its query or value was.",
+        "Is there any arithmetic in a split?",
+    ),
+    zh=(
+        "切分时对每个头的数做了归一化（norm 或 softmax）",
+        "切分只是移动数。归一化之后，就不知道 query 或 value 原本有多大了。",
+        "切分需要任何运算吗？",
+    ),
+    parameters=(*NORMS, lambda x: torch.softmax(x, -1)),
+)
+def split_heads(self, norm, x):
+    return norm(_right(self, x))
 
 
 @mistake(

@@ -640,6 +640,7 @@ def causal_mask(self, more, length, device=None):
         lambda length, device: square(length, device).tril()[-1:],
         lambda length, device: square(length, device).tril()[:1],
         lambda length, device: torch.ones(length, 1, dtype=torch.bool, device=device),
+        lambda length, device: torch.tril_indices(length, length, device=device or "cpu"),
     ),
 )
 def causal_mask(self, mask_of, length, device=None):
@@ -766,21 +767,38 @@ def attention_weights(self, square, scores, mask=None):
 
 
 @mistake(
+    "mask-only-for-several-queries",
+    en=(
+        "the mask is ignored where there is one query alone, or one key alone",
+        "One query needs its mask as much as many do: when text is made token by token, every call has one "
+        "query, and padding is hidden all the same.",
+        "Which condition stands before the line that applies the mask, and is it only about None?",
+    ),
+    zh=(
+        "只有一个 query 或只有一个 key 时，mask 被忽略了",
+        "只有一个 query 时同样需要 mask：逐个 token 生成文本时，每次调用都只有一个 query，填充照样要遮住。",
+        "加 mask 的那一行前面有什么条件？它只判断了 None 吗？",
+    ),
+    parameters=(lambda scores: scores.shape[-2] > 1, lambda scores: scores.shape[-1] > 1),
+)
+def attention_weights(self, applies, scores, mask=None):
+    return softmax(blocked(scores, mask) if applies(scores) else scores)
+
+
+@mistake(
     "mask-only-for-batches",
     en=(
-        "the mask is ignored when the first dimension has the size 1",
+        "whether the mask is applied depends on the size of the first dimension: 1, or more",
         "One sample needs its mask as much as many do. It shows only with a batch of one.",
         "Which condition stands before the line that applies the mask, and is it only about None?",
     ),
     zh=(
-        "第一维大小为 1 时 mask 被忽略了",
+        "mask 是否起作用，取决于第一维的大小是 1 还是更大",
         "只有一个样本时同样需要 mask。这个错误只有在 batch 为 1 时才看得出来。",
         "加 mask 的那一行前面有什么条件？它只判断了 None 吗？",
     ),
     parameters=(
         lambda scores: scores.shape[0] > 1,
-        lambda scores: scores.shape[-2] > 1,
-        lambda scores: scores.shape[-1] > 1,
         lambda scores: scores.dim() < 3 or scores.shape[0] > 1,
         lambda scores: scores.shape[0] == 1,
     ),

@@ -581,10 +581,28 @@ def combine_heads(self, share, heads):
         "归一化属于 attention 外面的那一层。放在这里，输出的大小就丢了。",
         "各个头的内容加倍，输出也应当加倍。你的是这样吗？",
     ),
-    parameters=(*NORMS, lambda x: torch.softmax(x, -1)),
+    parameters=NORMS,
 )
 def combine_heads(self, norm, heads):
     return norm(_project(self, _joined(heads)))
+
+
+@mistake(
+    "output-softmax",
+    en=(
+        "a softmax comes after W_O",
+        "The softmax belongs to the scores, to make weights of them. On the output it leaves numbers between "
+        "0 and 1 that sum to 1.",
+        "Can an output of yours be negative? It should be able to.",
+    ),
+    zh=(
+        "W_O 之后又做了一次 softmax",
+        "softmax 是用来把分数变成权重的。用在输出上，只剩下 0 到 1 之间、总和为 1 的数。",
+        "你的输出可能是负数吗？它本应可以。",
+    ),
+)
+def combine_heads(self, heads):
+    return torch.softmax(_project(self, _joined(heads)), -1)
 
 
 @mistake(
@@ -609,13 +627,13 @@ def combine_heads(self, how, heads):
 @mistake(
     "output-divided-by-heads",
     en=(
-        "the output is divided by the number of heads",
+        "the output is divided by the number of heads, or by its square root",
         "The heads are put side by side, not averaged: there is no sum of H numbers to divide. What weight "
         "each head gets is for W_O to learn.",
         "Is there an average over heads anywhere in the formula?",
     ),
     zh=(
-        "输出除以了头的个数",
+        "输出除以了头的个数或它的平方根",
         "各个头是并排放置的，没有求平均，也就没有需要除以 H 的和。每个头的分量由 W_O 来学。",
         "公式里有对头求平均的地方吗？",
     ),
@@ -827,6 +845,106 @@ def combine_heads(self, how, heads):
 def combine_heads(self, order, heads):
     batch, n_heads, length, d_head = heads.shape
     return heads.permute(order).reshape(batch, length, n_heads * d_head)
+
+
+@mistake(
+    "output-projection-after-another",
+    en=(
+        "the joined heads go through another projection before W_O",
+        "W_Q, W_K and W_V have done their work when the heads come back: only W_O is left.",
+        "Which of the four layers does combine_heads need?",
+    ),
+    zh=(
+        "拼接后的头在 W_O 之前又经过了另一个投影",
+        "各个头算完之后，W_Q、W_K 和 W_V 的任务已经完成，只剩 W_O。",
+        "combine_heads 需要四个层中的哪一个？",
+    ),
+    parameters=itertools.product(("W_Q", "W_K", "W_V"), (True, False)),
+)
+def combine_heads(self, form, heads):
+    name, first = form
+    other, joined = self.projections[name].T, _joined(heads)
+    return _project(self, joined @ other) if first else _project(self, joined) @ other
+
+
+@mistake(
+    "output-plus-mean",
+    en=(
+        "a mean (or a sum) of the features or heads is added to the output",
+        "The output is W_O times the joined heads and nothing else. What should be mixed, W_O mixes.",
+        "What does your last line add?",
+    ),
+    zh=(
+        "输出又加上了特征或头的平均（或和）",
+        "输出就是 W_O 乘以拼接后的头，仅此而已。需要混合的，由 W_O 来混合。",
+        "你的最后一行加了什么？",
+    ),
+    parameters=itertools.product(("mean", "sum"), ("features", "heads", "output")),
+)
+def combine_heads(self, form, heads):
+    how, what = form
+    joined = _joined(heads)
+    output = _project(self, joined)
+    if what == "heads":
+        return output + getattr(heads, how)(1).repeat(1, 1, self.n_heads)
+    return output + getattr(joined if what == "features" else output, how)(-1, keepdim=True)
+
+
+@mistake(
+    "output-weight-elementwise",
+    en=(
+        "the joined heads are multiplied by numbers of W_O one by one: there is no matrix product",
+        "Each output feature is a sum over all d_model features of the joined heads. One by one, no head "
+        "learns of another.",
+        "Which operator multiplies matrices, and which one multiplies numbers one by one?",
+    ),
+    zh=(
+        "拼接后的头与 W_O 的数逐个相乘，没有做矩阵乘法",
+        "输出的每个特征都是对拼接后全部 d_model 个特征的求和。逐个相乘，各个头之间就互不相通。",
+        "哪个运算符是矩阵乘法，哪个是逐元素相乘？",
+    ),
+    parameters=(
+        torch.diagonal,
+        lambda w: w[0],
+        lambda w: w[:, 0],
+        lambda w: w.mean(0),
+        lambda w: w.mean(1),
+        lambda w: w.sum(0),
+        lambda w: w.sum(1),
+    ),
+)
+def combine_heads(self, numbers, heads):
+    return _joined(heads) * numbers(self.projections["W_O"])
+
+
+@mistake(
+    "output-weight-altered",
+    en=(
+        "the weight of W_O is normalised or put through a function before it is used",
+        "The weight is what training has found. A norm, a softmax or a mask on it makes it another one.",
+        "Is W_O itself called, as a layer?",
+    ),
+    zh=(
+        "W_O 的权重在使用之前做了归一化或某种函数运算",
+        "权重是训练得到的。对它做归一化、softmax 或加 mask，它就成了另一个矩阵。",
+        "调用的是 W_O 这个层本身吗？",
+    ),
+    parameters=(
+        lambda w: F.normalize(w, dim=-1),
+        lambda w: F.normalize(w, dim=0),
+        lambda w: w / w.norm(),
+        lambda w: torch.softmax(w, -1),
+        lambda w: torch.softmax(w, 0),
+        torch.tril,
+        torch.triu,
+        torch.relu,
+        torch.abs,
+        torch.tanh,
+        torch.neg,
+    ),
+)
+def combine_heads(self, altered, heads):
+    return _joined(heads) @ altered(self.projections["W_O"]).T
 
 
 def _orders(formula, call, result):

@@ -19,6 +19,11 @@ def _near(low, high):
     return lambda values: low < float(values["error"]) < high
 
 
+def _digits(low, high):
+    """Whether the numbers of tier 4 are wrong by so much, which is more than rounding in float64."""
+    return lambda values: values["tolerance"] == "1e-16" and _near(low, high)(values)
+
+
 def _shapes(values):
     """The actual and the expected shape: tuples here, words if they came from a worker."""
     return [tuple(map(int, re.findall(r"\d+", str(values[name])))) for name in ("actual", "expected")]
@@ -30,7 +35,7 @@ signed_mistake(
     "returns-nothing",
     "",
     certain=True,
-    signs=[("*", "none")],
+    signs=[("*", "none"), ("*", "not_a_pair", _like(got="NoneType"))],
     en=(
         "the function returns None",
         "A value that is computed and not returned is lost. Without a return statement Python returns None.",
@@ -40,6 +45,24 @@ signed_mistake(
         "函数返回了 None",
         "算出来却没有返回的值就丢了。没有 return 语句时，Python 返回 None。",
         "你的函数的每一条路径都以 return 结束吗？",
+    ),
+)
+
+signed_mistake(
+    "none-in-the-pair",
+    "",
+    certain=True,
+    signs=[("*", "none_in_pair")],
+    en=(
+        "one of the two results is None",
+        "Both are asked for: the output, and the weights that made it. The usual cause: another variable, "
+        "such as the mask, stands in the return.",
+        "Which two variables does your return name, and what do they hold when mask is None?",
+    ),
+    zh=(
+        "两个返回值中有一个是 None",
+        "两个都要：输出，以及产生它的权重。常见原因：return 里写成了别的变量，例如 mask。",
+        "你的 return 写的是哪两个变量？mask 是 None 时它们是什么？",
     ),
 )
 
@@ -60,7 +83,7 @@ signed_mistake(
 )
 
 signed_mistake(
-    "result-is-a-dict",
+    "not-the-pair",
     "",
     signs=[("*", "not_a_pair", _like(got="dict|list|tuple|[A-Z]"))],
     en=(
@@ -77,6 +100,22 @@ signed_mistake(
 )
 
 for _function in ("scaled_dot_product_attention", "forward"):
+    signed_mistake(
+        "result-nested",
+        _function,
+        signs=[("*", "not_a_tensor", _like(got="^tuple"))],
+        en=(
+            "one of the two results is itself a tuple",
+            "Usual causes: what another function returned, a whole pair, is put into a pair again, and a "
+            "comma too many behind a value.",
+            "How many tensors does each name in your return hold?",
+        ),
+        zh=(
+            "两个返回值之一本身是一个 tuple",
+            "常见原因：把另一个函数返回的一对结果整个又放进了一对里，或者某个值后面多了一个逗号。",
+            "你的 return 里，每个名字里有几个张量？",
+        ),
+    )
     signed_mistake(
         "weights-not-a-tensor",
         _function,
@@ -323,14 +362,15 @@ signed_mistake(
     signs=[("*", "raised", _like(says="Boolean value of Tensor|truth value"))],
     en=(
         "a tensor of several bools is asked whether it is true",
-        "`if mask:` and `mask == None` or `not mask` ask a whole tensor for one answer. The question meant "
-        "is whether there is a mask at all.",
-        "How does one ask in Python whether something is None?",
+        "`if mask:` and `not mask` ask a whole tensor for one answer. What was meant is one of two: whether "
+        "there is a mask at all, or the opposite of each bool in it.",
+        "How does one ask in Python whether something is None? How does one turn a tensor of bools round?",
     ),
     zh=(
         "把含有多个布尔值的张量当成一个真假来判断",
-        "`if mask:`、`not mask` 之类是要整个张量给出一个答案。真正要问的是：有没有 mask。",
-        "在 Python 里，怎样判断一个东西是不是 None？",
+        "`if mask:` 和 `not mask` 是要整个张量给出一个答案。本意应当是二者之一：有没有 mask，或者把其中每个布"
+        "尔值取反。",
+        "在 Python 里，怎样判断一个东西是不是 None？怎样把布尔张量逐个取反？",
     ),
 )
 
@@ -350,6 +390,134 @@ signed_mistake(
         "两种 dtype 的张量相遇：其中一个无论传入什么都是 float32",
         "精度由调用者决定。常见原因：.float()，或者新建 zeros、ones 时没有指定 dtype。",
         "哪一行新建或转换了张量？让它沿用参数的 dtype。",
+    ),
+)
+
+for _function in ("scaled_dot_product_attention", "forward"):
+    signed_mistake(
+        "two-values-unpacked",
+        _function,
+        signs=[("*", "raised", _like(says="values to unpack \\(expected 2"))],
+        en=(
+            "two values are unpacked from something that holds another number of them",
+            "On the right of the = stands a shape with another number of dimensions, or the result of a "
+            "function that returns more or fewer than two tensors.",
+            "How many values stand on the right of the = in this line, and which function made them?",
+        ),
+        zh=(
+            "把个数不是二的东西拆成了两个变量",
+            "等号右边要么是维数不同的 shape，要么是某个函数的结果，而它返回的张量不是两个。",
+            "这一行等号右边有几个值？是哪个函数给出的？",
+        ),
+    )
+
+signed_mistake(
+    "module-not-initialised",
+    "",
+    certain=True,
+    signs=[("*", "raised", _like(says=r"Module\.__init__\(\)"))],
+    en=(
+        "the constructor does not call super().__init__() first",
+        "nn.Module sets up there where layers and parameters are registered. Before that, no layer can be "
+        "assigned to self, and every method fails.",
+        "Compare the first line of your constructor with the released file.",
+    ),
+    zh=(
+        "构造函数没有先调用 super().__init__()",
+        "nn.Module 在那里准备好登记层和参数的地方。在此之前，不能把层赋给 self，所有方法都会失败。",
+        "把构造函数的第一行与原文件比较一下。",
+    ),
+)
+
+signed_mistake(
+    "size-is-a-float",
+    "",
+    certain=True,
+    signs=[("*", "raised", _like(type="TypeError", says="got float|'float' object cannot be interpreted"))],
+    en=(
+        "a size is a float where a whole number is needed",
+        "In Python / gives a float even if nothing remains: 15 / 3 is 5.0, and 5.0 is no size. It may stand "
+        "in this line, or where the size was made, in the constructor.",
+        "Which division gives a whole number in Python?",
+    ),
+    zh=(
+        "某个大小是浮点数，而这里需要整数",
+        "在 Python 里，/ 即使整除也得到浮点数：15 / 3 是 5.0，而 5.0 不能作为大小。它可能就在这一行，也可能在"
+        "构造函数里算出这个大小的地方。",
+        "Python 里哪种除法得到整数？",
+    ),
+)
+
+signed_mistake(
+    "mask-arithmetic",
+    "",
+    certain=True,
+    signs=[("*", "raised", _like(says="with (a|two) bool tensor"))],
+    en=(
+        "bools are subtracted, which torch refuses",
+        "A mask answers yes or no. Its opposite is another mask, and not a difference: 1 - mask and -mask "
+        "raise an error.",
+        "Which operator turns True into False in every place of a tensor?",
+    ),
+    zh=(
+        "对布尔值做减法，torch 不允许",
+        "mask 回答的是“能”或“不能”。它的反面是另一个 mask，而不是差：1 - mask 和 -mask 都会报错。",
+        "哪个运算符能把张量里的每个 True 变成 False？",
+    ),
+)
+
+signed_mistake(
+    "bool-for-tensor",
+    "",
+    certain=True,
+    signs=[("*", "raised", _like(type="TypeError", says="must be Tensor, not bool|got \\(bool,"))],
+    en=(
+        "a single True or False stands where a tensor is needed",
+        "`is`, `not` and `in` answer with one bool for the whole tensor: `mask is False` asks whether mask "
+        "is the very object False, which no tensor is.",
+        "Which operator compares each entry of a tensor, and gives a tensor?",
+    ),
+    zh=(
+        "该用张量的地方，得到的是单独一个 True 或 False",
+        "is、not 和 in 对整个张量只给出一个布尔值：`mask is False` 问的是 mask 是不是 False 这个对象，而张量"
+        "都不是。",
+        "哪个运算符会逐个比较张量的元素，并给出一个张量？",
+    ),
+)
+
+signed_mistake(
+    "number-too-large",
+    "",
+    certain=True,
+    signs=[("*", "raised", _like(says="without overflow"))],
+    en=(
+        "a number is filled in that the dtype cannot hold",
+        "float16 ends at 65504 and float32 at 3.4e38; the smallest number of float64 does not fit there. "
+        "Infinity fits into every floating point type.",
+        "Which number do you fill in, and which dtype has the tensor?",
+    ),
+    zh=(
+        "填入的数超出了这个 dtype 的范围",
+        "float16 最大到 65504，float32 最大到 3.4e38；float64 的最小值放不进去。无穷则在所有浮点类型里都能表"
+        "示。",
+        "你填入的是什么数？张量的 dtype 是什么？",
+    ),
+)
+
+signed_mistake(
+    "method-not-called",
+    "",
+    certain=True,
+    signs=[("*", "raised", _like(type="TypeError", says="builtin_function_or_method|'method' object"))],
+    en=(
+        "a method stands where its result is needed: it is not called",
+        "Without parentheses the name of a method is the method itself, and no tensor.",
+        "Which name in this line lacks its ()?",
+    ),
+    zh=(
+        "该用方法的结果的地方，写的是方法本身：没有调用它",
+        "不写括号时，方法名就是方法本身，而不是张量。",
+        "这一行里，哪个名字后面少了 ()？",
     ),
 )
 
@@ -400,7 +568,10 @@ signed_mistake(
 signed_mistake(
     "argument-changed",
     "",
-    signs=[("*", "raised", _like(says="in-place operation|written-to tensor|inplace"))],
+    signs=[
+        ("*", "argument_shape"),
+        ("*", "raised", _like(says="in-place operation|written-to tensor|inplace")),
+    ],
     en=(
         "an argument is changed in place",
         "The tensor belongs to the caller, who may still need it; autograd refuses it where a gradient is "
@@ -447,13 +618,13 @@ signed_mistake(
     en=(
         "a function cannot be called with the arguments that it should take",
         "Others call it as the stub says. Usual causes: a default that is gone, so that mask or device must "
-        "be given; one argument more; another order.",
+        "be given; one argument more; another order; a method whose first argument, self, is missing.",
         "Compare the line `def` with the one in the released file.",
     ),
     zh=(
         "函数不能按规定的参数来调用",
         "别人是按发给你的文件来调用它的。常见原因：默认值没了，于是必须给出 mask 或 device；多了一个参数；顺"
-        "序变了。",
+        "序变了；方法漏写了第一个参数 self。",
         "把 def 那一行与原文件比较一下。",
     ),
 )
@@ -787,9 +958,7 @@ signed_mistake(
 signed_mistake(
     "float32-inside",
     "",
-    signs=[
-        ("*", "error_beside_torch", lambda values: values["tolerance"] == "1e-16" and _near(0, 1e-6)(values))
-    ],
+    signs=[("*", "error_beside_torch", _digits(2e-10, 1e-6))],
     en=(
         "the formula is right, and float64 does not last to the end",
         "Somewhere numbers are rounded as float32 rounds them. Usual causes: .float(), a new tensor without "
@@ -805,25 +974,38 @@ signed_mistake(
 )
 
 signed_mistake(
-    "half-inside",
+    "few-digits-right",
     "",
-    signs=[
-        (
-            "*",
-            "error_beside_torch",
-            lambda values: values["tolerance"] == "1e-16" and _near(1e-6, 2e-4)(values),
-        ),
-    ],
+    signs=[("*", "error_beside_torch", _digits(1e-6, 2e-4))],
     en=(
         "the numbers are right to a few digits only",
-        "This is how half precision rounds. Other usual causes: a constant that is cut short, and a small "
-        "number added against division by zero.",
-        "Which line converts to half or bfloat16, or adds a number that the formula does not have?",
+        "Usual causes: a step in half precision, a constant that is cut short, and a small number added "
+        "against division by zero.",
+        "Which number or which step in your code has only a few digits?",
     ),
     zh=(
         "结果只有几位数字是对的",
-        "半精度就是这样舍入的。其他常见原因：常数写得不够精确，或者为防止除零而加了小数。",
-        "哪一行转换成了 half 或 bfloat16，或者加了公式里没有的数？",
+        "常见原因：某一步用了半精度，常数写得不够精确，或者为防止除零而加了小数。",
+        "你的代码里，哪个数或哪一步只有几位有效数字？",
+    ),
+)
+
+signed_mistake(
+    "last-digits-differ",
+    "",
+    signs=[("*", "error_beside_torch", _digits(0, 2e-10))],
+    en=(
+        "the numbers are right to ten digits or so, and float64 has sixteen",
+        "This is more exact than float32 and less than float64: the formula is not quite the one of the "
+        "lesson. Usual causes: a constant with too few digits, a small number that is added, and a function "
+        "that hardly changes ordinary numbers.",
+        "Which number or which step in your code does the formula not have?",
+    ),
+    zh=(
+        "大约有十位数字是对的，而 float64 有十六位",
+        "这比 float32 精确，又不如 float64：公式与课程里的略有不同。常见原因：常数的位数不够，加了一个很小的"
+        "数，或者用了几乎不改变普通数值的函数。",
+        "你的代码里，哪个数或哪一步是公式里没有的？",
     ),
 )
 
@@ -949,10 +1131,16 @@ signed_mistake(
     ),
 )
 
+
+def _of_a_matrix(values):
+    """Whether it is the shape of a parameter: the results of a forward have more dimensions."""
+    return len(_shapes(values)[1]) == 2
+
+
 signed_mistake(
     "projections-of-d-head",
     "",
-    signs=[("*", "parameter_shape"), ("parameters_are_four_square_matrices", "shape")],
+    signs=[("*", "parameter_shape"), ("parameters_are_four_square_matrices", "shape", _of_a_matrix)],
     en=(
         "a projection is not (d_model, d_model)",
         "One matrix serves all heads: H * d_head = d_model rows, d_head for each head, and every row reads "
@@ -1046,6 +1234,7 @@ def _other_heads(values):
 signed_mistake(
     "state-shared-by-modules",
     "forward",
+    alone=True,
     signs=[("a_module_remembers_only_its_parameters", "shape", _other_heads)],
     en=(
         "a module uses the number of heads of another module",
@@ -1056,6 +1245,25 @@ signed_mistake(
         "一个模块用了另一个模块的头数",
         "写在类上或全局变量里的东西由所有模块共享，最后一个说了算。",
         "头数是保存在 self 上、也从 self 读取的吗？",
+    ),
+)
+
+signed_mistake(
+    "other-number-of-heads",
+    "forward",
+    signs=[("*", "shape", _other_heads)],
+    en=(
+        "there are more or fewer tables of weights than heads",
+        "The caller says at the start how many heads there are, and each has one table. Usual causes: H and "
+        "d_head taken for each other, a number of heads that changes from call to call, and heads that are "
+        "dropped or merged.",
+        "Where does the number of heads come from, and what can change it afterwards?",
+    ),
+    zh=(
+        "权重表的张数与头数不符",
+        "有几个头由调用者一开始决定，每个头一张表。常见原因：H 和 d_head 弄反了，头数在调用之间发生了变化，或"
+        "者某些头被丢掉、合并了。",
+        "头数从哪里来？之后什么会改变它？",
     ),
 )
 

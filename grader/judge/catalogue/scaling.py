@@ -307,12 +307,13 @@ def attention_scores(self, power, query, key):
     "scale-by-d-minus-one",
     en=(
         "d_k is off by one under the square root",
-        "A dot product of d_k terms has the variance d_k. The d - 1 of a sample variance has no place here.",
+        "A dot product of d_k terms has the variance d_k, no more and no less: this is not the d - 1 of a "
+        "sample variance.",
         "How many products are summed up in one q.k?",
     ),
     zh=(
         "平方根里的 d_k 差了 1",
-        "含 d_k 项的点积，方差就是 d_k。样本方差里的 d - 1 在这里没有位置。",
+        "含 d_k 项的点积，方差就是 d_k，不多也不少；样本方差里的 d - 1 与此无关。",
         "一个 q·k 里有多少个乘积相加？",
     ),
     parameters=(-1, 1),
@@ -421,6 +422,123 @@ def attention_scores(self, form, query, key):
 )
 def attention_scores(self, ranks, query, key):
     return scaled(query, key) if query.dim() in ranks else product(query, key)
+
+
+@mistake(
+    "scale-sometimes",
+    en=(
+        "whether the scores are scaled depends on the number of queries or keys",
+        "The variance of a dot product depends on d_k alone. One query alone, or as many keys as queries, "
+        "changes nothing about it.",
+        "Which condition decides whether your code divides, and what has it to do with d_k?",
+    ),
+    zh=(
+        "是否缩放取决于 query 或 key 的个数",
+        "点积的方差只与 d_k 有关。只有一个 query，或者 query 与 key 一样多，都不改变这一点。",
+        "你的代码根据什么条件决定除不除？它与 d_k 有什么关系？",
+    ),
+    parameters=itertools.product(
+        (
+            lambda rows, columns: rows == columns,
+            lambda rows, columns: rows > 1,
+            lambda rows, columns: columns > 1,
+            lambda rows, columns: rows <= columns,
+        ),
+        (True, False),
+    ),
+)
+def attention_scores(self, form, query, key):
+    condition, when = form
+    divides = condition(query.shape[-2], key.shape[-2]) == when
+    return scaled(query, key) if divides else product(query, key)
+
+
+@mistake(
+    "scale-on-a-part",
+    en=(
+        "only a part of the sum is divided by sqrt(d_k): one half of the features",
+        "The whole dot product is one number, and the root divides all of it. In a + b / c, only b is "
+        "divided.",
+        "Where do the parentheses of your sum end?",
+    ),
+    zh=(
+        "只有和的一部分除以了 sqrt(d_k)：一半的特征",
+        "整个点积是一个数，应当整个除以这个根。在 a + b / c 里，只有 b 被除。",
+        "你的求和式，括号到哪里结束？",
+    ),
+    parameters=itertools.product((0, 1), (0, 1)),
+)
+def attention_scores(self, form, query, key):
+    part, larger_first = form
+    half = (query.shape[-1] + larger_first) // 2
+    parts = [product(query[..., own], key[..., own]) for own in (slice(None, half), slice(half, None))]
+    parts[part] = parts[part] / math.sqrt(query.shape[-1])
+    return parts[0] + parts[1]
+
+
+@mistake(
+    "scale-by-d-model-too",
+    en=(
+        "the scores are divided by sqrt(d_model) as well as by sqrt(d_k)",
+        "One division brings the variance back to 1; a second one makes it too small. The usual cause: the "
+        "query is scaled already before attention_scores scales.",
+        "How many times is something divided on the way from W_Q to the softmax?",
+    ),
+    zh=(
+        "分数除以了 sqrt(d_k)，又除以了 sqrt(d_model)",
+        "除一次，方差就回到 1；再除一次，方差就太小了。常见原因：query 在进入 attention_scores 之前已经缩放"
+        "过。",
+        "从 W_Q 到 softmax 的路上，一共除了几次？",
+    ),
+    parameters=(_n_heads, _dim_minus_3),
+)
+def attention_scores(self, heads, query, key):
+    return scaled(query, key) / math.sqrt(heads(query) * query.shape[-1])
+
+
+@mistake(
+    "scale-by-largest-score",
+    en=(
+        "the scores are divided by the largest of them",
+        "Then the scores of one pair depend on all the others, and on the batch. sqrt(d_k) depends on the "
+        "size of the vectors alone.",
+        "Does the score of one pair change in your function if another key changes?",
+    ),
+    zh=(
+        "分数除以了其中最大的一个",
+        "这样一对的分数就取决于其他所有的分数，还取决于 batch。而 sqrt(d_k) 只与向量的大小有关。",
+        "在你的函数里，换掉另一个 key，这一对的分数会变吗？",
+    ),
+    parameters=itertools.product(
+        (lambda s: s.abs(), lambda s: s),
+        (lambda s: s.max(), lambda s: s.amax(-1, keepdim=True), lambda s: s.amax((-2, -1), keepdim=True)),
+        (product, scaled),
+    ),
+)
+def attention_scores(self, form, query, key):
+    size, largest, scores_of = form
+    scores = scores_of(query, key)
+    return scores / largest(size(scores))
+
+
+@mistake(
+    "scale-rounded",
+    en=(
+        "sqrt(d_k), or 1 / sqrt(d_k), is rounded to a few decimals",
+        "The factor is then right to a few digits only, and so is every score. Let Python work it out.",
+        "How many digits does the number have that you multiply by or divide by?",
+    ),
+    zh=(
+        "sqrt(d_k) 或 1 / sqrt(d_k) 只保留了几位小数",
+        "这样缩放因子只有几位数字是对的，每个分数也就只有几位是对的。让 Python 去算就行。",
+        "你用来乘或除的那个数有几位有效数字？",
+    ),
+    parameters=itertools.product((-0.5, 0.5), range(1, 9)),
+)
+def attention_scores(self, form, query, key):
+    power, digits = form
+    factor = round(query.shape[-1] ** power, digits)
+    return product(query, key) * factor if power < 0 else product(query, key) / factor
 
 
 @mistake(
@@ -559,6 +677,30 @@ def _power(formula, call, scores):
 )
 def attention_scores(self, power, query, key):
     return product(query, key) * query.shape[-1] ** power
+
+
+def _added_to_root(formula, call, scores):
+    """What is added to sqrt(d_k)."""
+    return 1 / factor_of(call, scores) - math.sqrt(call.args[0].shape[-1])
+
+
+@mistake(
+    "scale-root-plus-number",
+    en=(
+        "a number is added to sqrt(d_k)",
+        "The standard deviation of a dot product of d_k terms is sqrt(d_k), and dividing by it gives 1. "
+        "There is no danger of a zero that something has to be added against.",
+        "Which number do you divide by for d_k = 4, and which for d_k = 100?",
+    ),
+    zh=(
+        "sqrt(d_k) 又加上了一个数",
+        "含 d_k 项的点积，标准差就是 sqrt(d_k)，除以它就得到 1。这里不会出现零，不需要加什么来防备。",
+        "d_k = 4 时你除以的是多少？d_k = 100 时呢？",
+    ),
+    fit=_added_to_root,
+)
+def attention_scores(self, added, query, key):
+    return product(query, key) / (math.sqrt(query.shape[-1]) + added)
 
 
 @mistake(
@@ -837,12 +979,12 @@ def attention_scores(self, form, query, key):
         "每个头要找自己的东西。一旦平均，所有头看到的就是同一张表。",
         "一个分数可以沿哪些维求和？只有一个。",
     ),
-    parameters=itertools.product((-3, 0, 1), (torch.mean, torch.sum)),
+    parameters=itertools.product((-3, 0, 1), (torch.mean, torch.sum), (3, 4)),
 )
 def attention_scores(self, form, query, key):
-    dim, merge = form
+    dim, merge, rank = form
     scores = scaled(query, key)
-    if scores.dim() < 3:
+    if scores.dim() < rank:
         return scores
     return merge(scores, dim, keepdim=True).expand_as(scores)
 
@@ -1462,7 +1604,7 @@ def attention_scores(self, divisor, query, key):
     return _value_of(scaled(query, key), product(query, key) / divisor(query.shape[-1]))
 
 
-class _Clipped(torch.autograd.Function):
+class Clipped(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scores, limit):
         ctx.limit = limit
@@ -1489,7 +1631,7 @@ class _Clipped(torch.autograd.Function):
     parameters=(0.01, 0.1, 0.5, 1.0),
 )
 def attention_scores(self, limit, query, key):
-    return _Clipped.apply(scaled(query, key), limit)
+    return Clipped.apply(scaled(query, key), limit)
 
 
 # --- calls that do not repeat
@@ -1549,6 +1691,20 @@ def narrow_dtype(formula, call, result):
     return next((dtype for dtype in types if result.to(dtype).double().equal(result)), None)
 
 
+def loses_half_the_digits(formula, call, result):
+    """Whether a result in float64 is off as float32 rounds, on inputs too small to show another formula."""
+    if formula.dtype != torch.float64 or any(float(arg.abs().max()) > 0.5 for arg in call.args[:1]):
+        return None
+    right = getattr(formula, call.function)(
+        *(
+            arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
+            for arg in call.args
+        )
+    )
+    off = float((result - right).abs().max()) / float(right.abs().max())
+    return True if off > 2e-9 else None
+
+
 @mistake(
     "half-inside",
     en=(
@@ -1582,7 +1738,8 @@ def attention_scores(self, dtype, query, key):
         "传入 float64，就是要 16 位有效数字。只要有一步用 float32，或者有一个常数被截短，就只剩 7 位。",
         "哪一步改变了 dtype，或者新建张量时没有指定 dtype？",
     ),
+    fit=loses_half_the_digits,
     same=5e-6,
 )
-def attention_scores(self, query, key):
+def attention_scores(self, _, query, key):
     return scaled(query, key)

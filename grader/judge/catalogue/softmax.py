@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from grader.judge.catalogue.scaling import narrow_dtype, variance_of
+from grader.judge.catalogue.scaling import Clipped, loses_half_the_digits, narrow_dtype, variance_of
 from grader.judge.mistakes import blocked, mistake, softmax
 
 FILLS = (-math.inf, -1e9)  # they differ where everything that is summed up is blocked
@@ -1011,6 +1011,10 @@ def _plain_exps(scores, mask):
         lambda s, mask: _plain_exps(s, mask) / _plain_exps(s, mask).sum(-1, keepdim=True),
         lambda s, mask: (e := s.exp() * _allowed_count(s, mask)) / e.sum(-1, keepdim=True),
         lambda s, mask: (_plain_exps(s, mask) / _plain_exps(s, mask).sum(-1, keepdim=True)).nan_to_num(),
+        lambda s, mask: ((e := _plain_exps(s, mask)) / e.sum(-1, keepdim=True)).nan_to_num(1 / s.shape[-1]),
+        lambda s, mask: ((e := s.exp() * _allowed_count(s, mask)) / e.sum(-1, keepdim=True)).nan_to_num(
+            1 / s.shape[-1]
+        ),
         lambda s, mask: torch.exp(blocked(s, mask) - _plain_exps(s, mask).sum(-1, keepdim=True).log()),
     ),
 )
@@ -1197,6 +1201,26 @@ def attention_weights(self, above, scores, mask=None):
     return torch.exp(scores - tops[0]) / torch.exp(scores - tops[1]).sum(-1, keepdim=True)
 
 
+@mistake(
+    "gradient-changed-on-its-way",
+    en=(
+        "the weights are right, and their gradient is clipped or turned round on its way back",
+        "Gradients are for autograd to work out. Clipping belongs to the training loop, on the gradients of "
+        "all parameters together.",
+        "Is there a hook, or a backward of your own?",
+    ),
+    zh=(
+        "权重是对的，但梯度在返回途中被截断或变了号",
+        "梯度由 autograd 来算。截断梯度属于训练循环，针对的是全部参数的梯度。",
+        "有没有用 hook，或者自己写了 backward？",
+    ),
+    parameters=(None, 0.01, 0.1, 0.5, 1.0),
+)
+def attention_weights(self, limit, scores, mask=None):
+    weights = weights_of(scores, mask)
+    return 2 * weights.detach() - weights if limit is None else Clipped.apply(weights, limit)
+
+
 # --- precision
 
 
@@ -1232,7 +1256,8 @@ def attention_weights(self, dtype, scores, mask=None):
         "传入 float64，就是要 16 位有效数字。只要有一步用 float32，或者有一个常数被截短，就只剩 7 位。",
         "哪一步改变了 dtype，或者新建张量时没有指定 dtype？",
     ),
+    fit=loses_half_the_digits,
     same=5e-6,
 )
-def attention_weights(self, scores, mask=None):
+def attention_weights(self, _, scores, mask=None):
     return weights_of(scores, mask)

@@ -742,13 +742,13 @@ def scaled_dot_product_attention(self, how, query, key, value, mask=None):
 @mistake(
     "output-activation-in-attention",
     en=(
-        "an activation function or a norm is applied to the output of attention",
+        "an activation function, a norm or a softmax is applied to the output of attention",
         "An output of attention is the weighted average of the values and nothing else; what is made of it "
         "comes later in the block.",
         "If all values are equal, what should the output be?",
     ),
     zh=(
-        "对 attention 的输出用了激活函数或归一化",
+        "对 attention 的输出用了激活函数、归一化或 softmax",
         "attention 的输出就是 value 的加权平均，仅此而已；其余的处理在后面的层里。",
         "如果所有 value 都相等，输出应当是什么？",
     ),
@@ -785,6 +785,49 @@ def scaled_dot_product_attention(self, function, query, key, value, mask=None):
 def scaled_dot_product_attention(self, function, query, key, value, mask=None):
     weights = _weights(self, query, key, mask)
     return weights @ function(value), weights
+
+
+@mistake(
+    "output-divided-by-number-of-keys",
+    en=(
+        "the output is divided (or multiplied) by the number of keys or queries: a mean stands for the sum",
+        "The weights of a row sum to 1 already, so that their sum of the values is an average. A mean over "
+        "the keys divides once more.",
+        "If all values are equal, what should the output be, and what is yours?",
+    ),
+    zh=(
+        "输出除以（或乘以）了 key 或 query 的个数：用平均代替了求和",
+        "一行权重之和已经是 1，用它们对 value 求和就是平均。再对 key 取平均，就多除了一次。",
+        "如果所有 value 都相等，输出应当是多少？你的是多少？",
+    ),
+    parameters=itertools.product((-1, -2), (-1, -0.5, 1)),
+)
+def scaled_dot_product_attention(self, form, query, key, value, mask=None):
+    dim, power = form
+    weights = _weights(self, query, key, mask)
+    return weights @ value * weights.shape[dim] ** power, weights
+
+
+@mistake(
+    "weights-to-a-power",
+    en=(
+        "the weights are raised to a power and normalised again",
+        "This is a second, sharper or flatter softmax. The formula uses the weights as the softmax gives "
+        "them.",
+        "What happens to the weights between the softmax and the values in the formula?",
+    ),
+    zh=(
+        "权重又取了某次幂，再重新归一化",
+        "这相当于又做了一次更尖或更平的 softmax。公式直接使用 softmax 给出的权重。",
+        "公式里，softmax 之后、乘以 value 之前，权重还要经过什么？",
+    ),
+    parameters=itertools.product((2, 3, 0.5), (True, False)),
+)
+def scaled_dot_product_attention(self, form, query, key, value, mask=None):
+    power, returned = form
+    weights = _weights(self, query, key, mask)
+    sharper = weights**power / (weights**power).sum(-1, keepdim=True)
+    return sharper @ value, sharper if returned else weights
 
 
 # --- forward: the projections
@@ -1238,6 +1281,45 @@ def forward(self, how, x, mask=None):
 
 
 @mistake(
+    "output-gated",
+    en=(
+        "the output is multiplied by the tokens, or by a function of them such as a sigmoid",
+        "A gate is an invention of later models. The output of the lesson's formula leaves combine_heads and "
+        "is returned as it is.",
+        "What happens to the output after combine_heads in the formula?",
+    ),
+    zh=(
+        "输出乘上了 token 本身，或它的某个函数（例如 sigmoid）",
+        "门控是后来的模型才有的做法。按本课的公式，combine_heads 的结果原样返回。",
+        "公式里，combine_heads 之后输出还要经过什么？",
+    ),
+    parameters=(torch.sigmoid, lambda x: x, F.silu, torch.tanh, F.gelu, torch.relu),
+)
+def forward(self, gate, x, mask=None):
+    output, weights = _attend(self, *_projected(self, x, ("W_Q", "W_K", "W_V")), mask)
+    return output * gate(x), weights
+
+
+@mistake(
+    "input-projected-first",
+    en=(
+        "the tokens go through one of the layers before queries, keys and values are made of them",
+        "W_Q, W_K and W_V read the tokens themselves, and W_O comes last, on the joined heads.",
+        "What do the three projections get as their input?",
+    ),
+    zh=(
+        "在算 query、key 和 value 之前，token 先经过了四个层中的一个",
+        "W_Q、W_K 和 W_V 直接读 token，W_O 最后才用在拼接后的头上。",
+        "三个投影的输入是什么？",
+    ),
+    parameters=("W_O", "W_V", "W_Q", "W_K"),
+)
+def forward(self, name, x, mask=None):
+    first = x @ self.projections[name].T
+    return _attend(self, *_projected(self, first, ("W_Q", "W_K", "W_V")), mask)
+
+
+@mistake(
     "residual",
     en=(
         "the tokens are added to the output",
@@ -1261,15 +1343,15 @@ def forward(self, what, x, mask=None):
 @mistake(
     "query-key-norm",
     en=(
-        "queries and keys are normalised before they are compared",
-        "This is QK-Norm, an invention of later models. The formula of the lesson compares queries and keys "
-        "as they are.",
-        "What happens between the projections and the product of queries and keys in the formula?",
+        "queries, keys or values are normalised after their projection",
+        "For queries and keys this is QK-Norm, an invention of later models. The formula of the lesson takes "
+        "all three as the projections give them.",
+        "What happens between the projections and the attention in the formula?",
     ),
     zh=(
-        "query 和 key 在比较之前做了归一化",
-        "这是 QK-Norm，后来的模型才有的做法。本课的公式直接比较 query 和 key。",
-        "公式里，投影之后、query 与 key 相乘之前，还有别的步骤吗？",
+        "query、key 或 value 在投影之后做了归一化",
+        "对 query 和 key 这样做叫 QK-Norm，是后来的模型才有的做法。本课的公式直接使用投影的结果。",
+        "公式里，投影之后、attention 之前，还有别的步骤吗？",
     ),
     parameters=tuple(itertools.product(NORMS, ((0, 1), (0,), (1,), (2,), (0, 1, 2)), (True, False))),
 )
@@ -1814,9 +1896,33 @@ def forward(self, names, x, mask=None):
         "参数能学，但前面的层永远不知道别人在看哪里。",
         "从 x 到 query 或 key 的路上，有没有用 detach？",
     ),
-    parameters=((0, 1), (0,), (1,), (2,), (1, 2), (0, 2)),
+    parameters=((0, 1),),
 )
 def forward(self, places, x, mask=None):
+    return _of_detached(self, places, x, mask)
+
+
+@mistake(
+    "part-through-a-detached-input",
+    en=(
+        "the tokens get no gradient through some of the three: queries, keys or values",
+        "All three are made of the same tokens, and each sends a part of the gradient back. A detached copy "
+        "keeps its part away from the layers before.",
+        "Is there a detach on the way from x to the queries, the keys or the values?",
+    ),
+    zh=(
+        "token 没有通过 query、key、value 中的某几个得到梯度",
+        "三者都来自同样的 token，各自送回一部分梯度。用了 detach 的副本，前面的层就得不到那一部分。",
+        "从 x 到 query、key 或 value 的路上，有没有用 detach？",
+    ),
+    parameters=((2,), (0,), (1,), (1, 2), (0, 2)),
+)
+def forward(self, places, x, mask=None):
+    return _of_detached(self, places, x, mask)
+
+
+def _of_detached(self, places, x, mask):
+    """The whole, with the tokens detached on their way to queries (0), keys (1) or values (2)."""
     inputs = [x.detach() if i in places else x for i in range(3)]
     query, key, value = (
         _projected(self, one, (name,))[0] for one, name in zip(inputs, ("W_Q", "W_K", "W_V"), strict=True)
