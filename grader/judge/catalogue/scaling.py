@@ -979,12 +979,12 @@ def attention_scores(self, form, query, key):
         "每个头要找自己的东西。一旦平均，所有头看到的就是同一张表。",
         "一个分数可以沿哪些维求和？只有一个。",
     ),
-    parameters=itertools.product((-3, 0, 1), (torch.mean, torch.sum), (3, 4)),
+    parameters=itertools.product((-3, 0, 1), (torch.mean, torch.sum), (range(3, 9), (4,))),
 )
 def attention_scores(self, form, query, key):
-    dim, merge, rank = form
+    dim, merge, ranks = form
     scores = scaled(query, key)
-    if scores.dim() < rank:
+    if scores.dim() not in ranks:
         return scores
     return merge(scores, dim, keepdim=True).expand_as(scores)
 
