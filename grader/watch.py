@@ -79,7 +79,7 @@ class Watch:
         try:
             read_source(self._file)
         except SourceError as error:  # half-written: one line, and the old verdict stays
-            self._console.print(Text(error.message.say(self._lang), style="yellow"))
+            self._console.print(Text(error.message.say(self._lang), style="yellow"), soft_wrap=True)
             return
         before = self._score
         open_submission = functools.partial(WorkerSubmission, self._launcher)
