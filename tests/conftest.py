@@ -37,7 +37,11 @@ torch.set_num_threads(1)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """`pytest tests` uses all cores. A file at a time: its tests share what they have built."""
     options, given = config.option, [Path(arg).resolve() for arg in config.args]
-    if given == [ROOT / "tests"] and options.numprocesses is None and "PYTEST_XDIST_WORKER" not in os.environ:
+    if (
+        given == [ROOT / "tests"]
+        and getattr(options, "numprocesses", 0) is None
+        and "PYTEST_XDIST_WORKER" not in os.environ
+    ):
         options.numprocesses, options.dist = os.cpu_count(), "loadfile"
 
 
