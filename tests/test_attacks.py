@@ -47,7 +47,7 @@ from grader.stub import ROOT
 from tests.attacks import KINDS, WRONG, Attack, attacks, own_code
 
 SEED = "11"
-LIMITS = Limits(load_s=6, call_s=3, total_s=15)  # honest ones need less on a busy machine, too
+LIMITS = Limits(load_s=5, call_s=2.5, total_s=9)  # honest ones need less on a busy machine, too
 # `python -m grader class` with these limits, so that what hangs does not hang for long
 CLASS = f"""
 import functools
