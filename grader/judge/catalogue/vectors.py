@@ -144,6 +144,9 @@ def scaled_dot_product_attention(self, limit, query, key, value, mask=None):
     return weights @ value.clamp(-limit, limit), weights
 
 
+_NAMED = ((0, 1, 2), (1, 0, 2), (0, 1, 1), (0, 1, 0), (0, 0, 2))  # right, or entries of wiring.py
+
+
 @mistake(
     "arguments-mixed-up",
     en=(
@@ -157,7 +160,7 @@ def scaled_dot_product_attention(self, limit, query, key, value, mask=None):
         "query 提问，key 与它比较，value 才是被平均的。大小相等时不会报错。",
         "三者中哪两个算出分数？被平均的是哪一个？",
     ),
-    parameters=tuple(places for places in itertools.product(range(3), repeat=3) if places != (0, 1, 2)),
+    parameters=tuple(places for places in itertools.product(range(3), repeat=3) if places not in _NAMED),
 )
 def scaled_dot_product_attention(self, places, query, key, value, mask=None):
     query, key, value = ((query, key, value)[place] for place in places)
