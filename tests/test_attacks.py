@@ -543,7 +543,8 @@ def results_of(out: Path) -> dict[str, str]:
     """All files of a run, without how long it took; and without what was never finished."""
     files = [path for path in out.rglob("*") if path.is_file() and not path.name.startswith(".report")]
     texts = {str(path.relative_to(out)): path.read_text(encoding="utf-8") for path in files}
-    return {name: re.sub(r'"duration_s": [0-9.]+', "", text) for name, text in texts.items()}
+    took = r'"duration_s": [0-9.]+|<dd>[0-9.]+ s</dd>'
+    return {name: re.sub(took, "", text) for name, text in texts.items()}
 
 
 def test_a_run_killed_at_ten_random_moments_ends_like_one_that_was_not(tmp_path):

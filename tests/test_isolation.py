@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -23,7 +24,7 @@ import pytest
 import torch
 from conftest import REFERENCE, body
 
-from grader.isolation import lockdown, protocol, removal, seccomp, tensors, wire
+from grader.isolation import lockdown, protocol, removal, seccomp, tensors, wire, worker
 from grader.isolation.launcher import IsolationError, Launcher
 from grader.isolation.limits import Limits
 from grader.isolation.output import KEPT
@@ -1019,6 +1020,13 @@ def failure_of(submission: WorkerSubmission) -> str:
     except StudentError as error:
         return error.outcome
     return "answered"
+
+
+def test_all_that_can_be_wrong_with_a_submission_has_a_place_on_the_wire():
+    says = Path(local.__file__).read_text(encoding="utf-8") + Path(worker.__file__).read_text(
+        encoding="utf-8"
+    )
+    assert set(re.findall(r'"(seen\.\w+)"', says)) == {key for _, key in protocol.ERRORS}
 
 
 def test_a_forged_error_is_made_printable(launcher):

@@ -27,6 +27,7 @@ ERRORS = {
     ("failed", "seen.no_graph"): set(),
     ("failed", "seen.not_a_pair"): {"got"},
     ("failed", "seen.none"): {"got"},
+    ("failed", "seen.none_in_pair"): {"got"},
     ("failed", "seen.not_a_tensor"): {"got"},
     ("failed", "seen.huge"): {"shape", "limit"},
 }
