@@ -81,7 +81,9 @@ def autograde(course: Course, codes: list[str]) -> tuple[Cost, dict[str, float |
     course.nbgrader("autograde", "attention")
     wall, after = time.monotonic() - started, os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return Cost(wall / len(codes), used / len(codes)), {student: course.tiers(student) for student in students}
+    return Cost(wall / len(codes), used / len(codes)), {
+        student: course.tiers(student) for student in students
+    }
 
 
 def _plain(folder: Path, setup: str, tier_cell: Callable[[int], str]) -> Course:
