@@ -220,10 +220,9 @@ def _tensors(value: object, count: int) -> tuple[Tensor, ...]:
     for one in values:
         # exactly a Tensor: a subclass may answer comparisons as it likes
         if type(one) not in (Tensor, nn.Parameter):
-            nothing = "seen.none" if count == 1 else "seen.none_in_pair"
-            raise StudentError(
-                "failed", text(nothing if one is None else "seen.not_a_tensor", got=_kind(one))
-            )
+            if one is not None:
+                raise StudentError("failed", text("seen.not_a_tensor", got=_kind(one)))
+            raise StudentError("failed", text("seen.none") if count == 1 else text("seen.none_in_pair"))
         if one.is_nested or one.is_quantized:  # neither has the operators of a plain tensor
             kind = "nested" if one.is_nested else "quantized"
             raise StudentError("failed", text("seen.not_a_tensor", got=f"{kind} tensor"))
