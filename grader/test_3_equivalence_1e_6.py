@@ -12,6 +12,7 @@ from grader.judge import oracle
 from grader.judge.draw import other_layout
 
 TOLERANCE = 1e-6
+IN_FLOAT64 = 1e-5  # float32 inside is within it: that is for tier 4 to say
 LEADING = [(), (3,), (2, 3), (4, 2, 3), (1,), (1, 2)]
 LENGTHS = [(6, 6), (5, 7), (1, 7), (5, 1)]  # L_q, L_k
 
@@ -80,7 +81,7 @@ def test_weights_at_any_rank_and_size(student, draw, expect):
                 expect.close(student.attention_weights(scores, mask), truth, TOLERANCE)
             scores, mask = 3 * scores.double(), draw.bools(*leading, l_q, l_k)
             truth = oracle.attention_weights(scores, mask)  # some weights are near 0
-            expect.close(student.attention_weights(scores, mask), truth, 1e-5)
+            expect.close(student.attention_weights(scores, mask), truth, IN_FLOAT64)
 
 
 @pytest.mark.mask
@@ -167,7 +168,7 @@ def test_multi_head_attention_equals_the_naive_loop_and_torch(student, draw, exp
     s = draw.sizes
     x, projections = draw.tokens(torch.float32), small_projections(draw)
     module = student.multi_head_attention(s.d_model, s.H, projections)
-    exact_projections = {name: weight.double() for name, weight in projections.items()}
+    exact_projections = doubled(projections)
     for mask in (None, draw.token_mask(), oracle.causal_mask(s.L)):
         truth, true_weights = oracle.multi_head_attention(x.double(), exact_projections, s.H, mask)
         torch_output = torch_multi_head_attention(x, projections, s.H, mask)
@@ -190,7 +191,7 @@ def test_a_module_remembers_only_its_parameters(student, draw, expect):
         mask = draw.bools(batch, 1, length, length) if has_mask else None
         for module, n_heads in modules:
             projections = small_projections(draw)  # as after a step of training
-            exact_projections = {name: weight.double() for name, weight in projections.items()}
+            exact_projections = doubled(projections)
             x = draw.normal(batch, length, s.d_model, dtype=torch.float32)
             x[:, -1] = 0  # a token of zeros is a token like any other
             truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
@@ -201,6 +202,11 @@ def small_projections(draw):
     """float32 projections whose outputs are small enough for an error below 1e-6."""
     projections = draw.projections(torch.float32)
     return projections | {"W_O": projections["W_O"] / 16}
+
+
+def doubled(projections):
+    """The same projections in float64."""
+    return {name: weight.double() for name, weight in projections.items()}
 
 
 def torch_multi_head_attention(x, projections, n_heads, mask):

@@ -6,8 +6,6 @@ import torch
 from grader import test_3_equivalence_1e_6 as public
 from grader.judge import oracle
 
-LONG = 1e-5  # of float64; float32 inside is within it
-
 
 @pytest.mark.scaling
 @pytest.mark.weight(2)
@@ -24,7 +22,7 @@ def test_scores_at_other_sizes(student, draw, expect):
         expect.close(student.attention_scores(query, key), truth, public.TOLERANCE)
     query, key = draw.normal(3, 5), draw.normal(draw.number(200, 600), 5)
     truth = oracle.attention_scores(query, key)
-    expect.close(student.attention_scores(query, key), truth, LONG)
+    expect.close(student.attention_scores(query, key), truth, public.IN_FLOAT64)
 
 
 @pytest.mark.mask
@@ -37,7 +35,7 @@ def test_weights_at_other_sizes(student, draw, expect):
     length = draw.number(200, 600)
     scores, mask = draw.normal(3, length), draw.bools(3, length)
     truth = oracle.attention_weights(scores, mask)
-    expect.close(student.attention_weights(scores, mask), truth, LONG)
+    expect.close(student.attention_weights(scores, mask), truth, public.IN_FLOAT64)
 
 
 @pytest.mark.head_split
@@ -71,7 +69,7 @@ def test_multi_head_attention_at_other_sizes(student, draw, expect):
     public.test_a_module_remembers_only_its_parameters(student, draw, expect)
     s = draw.sizes
     x, projections, mask = draw.tokens(torch.float32), public.small_projections(draw), draw.token_mask()
-    exact_projections = {name: weight.double() for name, weight in projections.items()}
+    exact_projections = public.doubled(projections)
     for n_heads in (1, s.d_model):
         truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
         output, _ = student.multi_head_attention(s.d_model, n_heads, projections).forward(x, mask)
