@@ -100,4 +100,11 @@ def test_full_marks(screen_of, lang):
 def test_other_widths(run, submit, columns):
     screen = run(f"--submission={submit(SINGLE['no scale'])}", columns=columns)
     report = screen.lines[next(n for n, line in enumerate(screen.lines) if "─────" in line) :]
-    assert max(cell_len(line) for line in report if not line.startswith("=")) <= min(columns, COLUMNS)
+    ours = [line for line in report if not line.startswith(("=", "Report: "))]
+    assert max(cell_len(line) for line in ours) <= min(columns, COLUMNS)
+
+
+def test_a_long_path_stays_a_word_that_can_be_copied(tmp_path):
+    folder = tmp_path / ("a-long-name-" * 10)
+    screen = terminal_run("grader", "--submission=solutions/attention.py", f"--report-dir={folder}")
+    assert f"{folder.name}/report.html" in screen.text

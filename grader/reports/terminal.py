@@ -33,8 +33,11 @@ def show(score: Score, console: Console, lang: str, report: str | None = None, f
         console.print(_first(diagnoses[focus], score, lang))
         for diagnosis in diagnoses[:focus] + diagnoses[focus + 1 :]:
             console.print(_also(diagnosis, score, lang))
-    for line in _notes(score, lang, report):
+    for line in _notes(score, lang):
         console.print(line)
+    if report:
+        # Not broken into lines by us: a long path stays a word that can be copied.
+        console.print(Text(_say("report", lang, file=report), style="dim"), soft_wrap=True)
 
 
 def _say(key: str, lang: str, **values: object) -> str:
@@ -112,7 +115,7 @@ def _kind(key: str, diagnosis: Diagnosis) -> str:
     return f"{key}_unattempted" if diagnosis.result.outcome == "not_attempted" else key
 
 
-def _notes(score: Score, lang: str, report: str | None) -> list[Text]:
+def _notes(score: Score, lang: str) -> list[Text]:
     notes = []
     if score.score is None:
         notes.append(Text(_say("grader_error", lang), style="bold red"))
@@ -124,6 +127,4 @@ def _notes(score: Score, lang: str, report: str | None) -> list[Text]:
         notes.append(Text(_say(f"all_passed_{score.visibility}", lang), style="bold green"))
     if any(tier.tier.id == "equivalence-1e-16" and tier.passed == tier.total > 0 for tier in score.tiers):
         notes.append(Text(_say("why_1e_16", lang), style="dim"))
-    if report:
-        notes.append(Text(_say("report", lang, file=report), style="dim"))
     return notes
