@@ -51,10 +51,9 @@ def test_masks_of_any_broadcastable_shape(student, draw, expect):
     for shape in ((5, 7), (3, 5, 7), (2, 3, 5, 7), (1, 3, 5, 7), (4, 2, 3, 5, 7)):
         scores = draw.normal(*shape)
         for rank in range(2, len(shape) + 1):
-            for shared in (None, -2, -3, -4):  # the dimension along which all masks are the same
-                sizes = list(shape[-rank:])
-                if shared is not None and -shared <= rank:
-                    sizes[shared] = 1
+            own = shape[-rank:]
+            shared = [(*own[:i], 1, *own[i + 1 :]) for i in range(rank - 1)]  # along one dimension
+            for sizes in dict.fromkeys([own, *shared]):
                 mask = draw.bools(*sizes)
                 expect.zero(student.attention_weights(scores, mask), where=~mask)
 

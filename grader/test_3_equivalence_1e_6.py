@@ -4,6 +4,8 @@ An error of float32 grows with the numbers, so queries, keys, values and W_O are
 two, which rounds nothing: every right way of writing it stays well below 1e-6 there, and no wrong one does.
 """
 
+import itertools
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -73,15 +75,13 @@ def test_weights_equal_the_naive_loop(student, draw, expect):
 @pytest.mark.mask
 def test_weights_at_any_rank_and_size(student, draw, expect):
     """Softmax and mask are the same for one query or many, at any rank, and for small weights too."""
-    for leading in LEADING:
-        for l_q, l_k in LENGTHS:
-            scores = draw.normal(*leading, l_q, l_k, dtype=torch.float32)
-            for mask in (None, draw.bools(l_q, l_k)):
-                truth = oracle.attention_weights(scores.double(), mask)
-                expect.close(student.attention_weights(scores, mask), truth, TOLERANCE)
-            scores, mask = 3 * scores.double(), draw.bools(*leading, l_q, l_k)
-            truth = oracle.attention_weights(scores, mask)  # some weights are near 0
-            expect.close(student.attention_weights(scores, mask), truth, IN_FLOAT64)
+    for leading, l_q, l_k, mask in ranks_and_sizes(draw):
+        scores = draw.normal(*leading, l_q, l_k, dtype=torch.float32)
+        truth = oracle.attention_weights(scores.double(), mask)
+        expect.close(student.attention_weights(scores, mask), truth, TOLERANCE)
+    scores, mask = 3 * draw.scores(), draw.mask()
+    truth = oracle.attention_weights(scores, mask)  # some weights are near 0
+    expect.close(student.attention_weights(scores, mask), truth, IN_FLOAT64)
 
 
 @pytest.mark.mask
@@ -117,7 +117,8 @@ def test_split_heads_equals_slices(student, draw, expect):
             x = draw.normal(batch, length, s.d_model, dtype=torch.float32)
             truth = oracle.split_heads(x, n_heads)
             expect.close(module.split_heads(x), truth, TOLERANCE)
-            expect.close(module.split_heads(other_layout(x)), truth, TOLERANCE)  # not contiguous in memory
+            if n_heads == s.H:  # not contiguous in memory
+                expect.close(module.split_heads(other_layout(x)), truth, TOLERANCE)
 
 
 @pytest.mark.W_O
@@ -133,7 +134,8 @@ def test_combine_heads_equals_concatenation_and_projection(student, draw, expect
             heads = draw.normal(batch, n_heads, length, s.d_model // n_heads, dtype=torch.float32)
             truth = oracle.combine_heads(heads.double(), projections["W_O"].double())
             expect.close(module.combine_heads(heads), truth, TOLERANCE)
-            expect.close(module.combine_heads(other_layout(heads)), truth, TOLERANCE)  # not contiguous
+            if n_heads == s.H:  # not contiguous in memory
+                expect.close(module.combine_heads(other_layout(heads)), truth, TOLERANCE)
 
 
 @pytest.mark.weight(2)
@@ -152,14 +154,12 @@ def test_attention_equals_the_naive_loop_and_torch(student, draw, expect):
 
 def test_attention_at_any_rank_and_size(student, draw, expect):
     """Attention is the same for one query or many, for one key or many, with any leading dimensions."""
-    for leading in LEADING:
-        for l_q, l_k in LENGTHS:
-            query, key = (draw.normal(*leading, n, 10, dtype=torch.float32) for n in (l_q, l_k))
-            value = draw.normal(*leading, l_k, 6, dtype=torch.float32) / 8
-            for mask in (None, draw.bools(l_q, l_k)):
-                truth, _ = oracle.attention(query.double(), key.double(), value.double(), mask)
-                output, _ = student.scaled_dot_product_attention(query, key, value, mask)
-                expect.close(output, truth, TOLERANCE)
+    for leading, l_q, l_k, mask in ranks_and_sizes(draw):
+        query, key = (draw.normal(*leading, n, 10, dtype=torch.float32) for n in (l_q, l_k))
+        value = draw.normal(*leading, l_k, 6, dtype=torch.float32) / 8
+        truth, _ = oracle.attention(query.double(), key.double(), value.double(), mask)
+        output, _ = student.scaled_dot_product_attention(query, key, value, mask)
+        expect.close(output, truth, TOLERANCE)
 
 
 @pytest.mark.weight(2)
@@ -196,6 +196,15 @@ def test_a_module_remembers_only_its_parameters(student, draw, expect):
             x[:, -1] = 0  # a token of zeros is a token like any other
             truth, _ = oracle.multi_head_attention(x.double(), exact_projections, n_heads, mask)
             expect.close(module.with_weights(projections).forward(x, mask)[0], truth, TOLERANCE)
+
+
+def ranks_and_sizes(draw):
+    """Yields leading dimensions, L_q, L_k and a mask: all pairs of them, with each kind of mask in turn."""
+    kinds = itertools.cycle(("none", "shared", "everything"))
+    for leading, (l_q, l_k) in itertools.product(LEADING, LENGTHS):
+        masks = {"none": (), "shared": (l_q, l_k), "everything": (*leading, l_q, l_k)}
+        sizes = masks[next(kinds)]
+        yield leading, l_q, l_k, draw.bools(*sizes) if sizes else None
 
 
 def small_projections(draw):
