@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from grader.judge.memory import remembered
+
 _BITS = 150  # behind the binary point: far below the last bit of any float64 that matters at 1e-16
 _ONE = 1 << _BITS
 _mp = mpmath.MPContext()
@@ -24,6 +26,7 @@ def causal_mask(length: int) -> Tensor:
     return torch.tensor([[j <= i for j in range(length)] for i in range(length)])
 
 
+@remembered
 def attention_scores(query: Tensor, key: Tensor) -> Tensor:
     """(..., L_q, d_k), (..., L_k, d_k) -> (..., L_q, L_k): one dot product for each pair, over sqrt(d_k)."""
     root = math.sqrt(query.shape[-1])
@@ -31,6 +34,7 @@ def attention_scores(query: Tensor, key: Tensor) -> Tensor:
     return torch.stack(rows, dim=-2)
 
 
+@remembered
 def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     """(..., L_q, L_k) -> (..., L_q, L_k): exp of each allowed score over the sum of the row."""
     allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
@@ -42,6 +46,7 @@ def attention_weights(scores: Tensor, mask: Tensor | None = None) -> Tensor:
     return torch.stack(rows, dim=-2)
 
 
+@remembered
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """-> output (..., L_q, d_v), weights (..., L_q, L_k): each output is a weighted sum of the values."""
     weights = attention_weights(attention_scores(query, key), mask)
@@ -60,6 +65,7 @@ def combine_heads(heads: Tensor, w_o: Tensor) -> Tensor:
     return torch.cat(list(heads.unbind(1)), dim=-1) @ w_o.T
 
 
+@remembered
 def multi_head_attention(
     x: Tensor, projections: dict[str, Tensor], n_heads: int, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -116,6 +122,7 @@ def _exact_row(scores: np.ndarray, allowed: list[bool]) -> list[int]:
     return [number * _ONE // total for number in exps]
 
 
+@remembered
 def exact_scores(query: Tensor, key: Tensor) -> np.ndarray:
     """`attention_scores`, exactly: (..., L_q, L_k)."""
     pairs = zip(_slices(exact(query)), _slices(exact(key)), strict=True)
@@ -123,6 +130,7 @@ def exact_scores(query: Tensor, key: Tensor) -> np.ndarray:
     return _array(scores, (*query.shape[:-1], key.shape[-2]))
 
 
+@remembered
 def exact_weights(scores: np.ndarray, mask: Tensor | None = None) -> np.ndarray:
     """`attention_weights`, exactly, of exact scores (..., L_q, L_k)."""
     allowed = torch.ones(scores.shape, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
@@ -138,11 +146,13 @@ def exact_mix(weights: np.ndarray, value: Tensor) -> np.ndarray:
     return _array([_product(w, v.T) for w, v in pairs], (*weights.shape[:-1], value.shape[-1]))
 
 
+@remembered
 def exact_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> np.ndarray:
     """The output of `attention`, exactly: (..., L_q, d_v)."""
     return exact_mix(exact_weights(exact_scores(query, key), mask), value)
 
 
+@remembered
 def exact_combine_heads(heads: np.ndarray | Tensor, w_o: Tensor) -> np.ndarray:
     """`combine_heads`, exactly: (B, L, d_model)."""
     heads = exact(heads) if isinstance(heads, Tensor) else heads
@@ -150,6 +160,7 @@ def exact_combine_heads(heads: np.ndarray | Tensor, w_o: Tensor) -> np.ndarray:
     return np.array([_product(np.concatenate(list(sample), axis=-1), w_o) for sample in heads], dtype=object)
 
 
+@remembered
 def exact_multi_head_attention(
     x: Tensor, projections: dict[str, Tensor], n_heads: int, mask: Tensor | None = None
 ) -> np.ndarray:
