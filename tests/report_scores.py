@@ -7,7 +7,7 @@ from conftest import REFERENCE, body
 from grader.judge.local import LocalSubmission
 from grader.judge.score import Score
 from grader.reports.class_report import as_dict as class_dict
-from grader.reports.class_report import row_of
+from grader.reports.class_report import row_of, titles_of
 from grader.reports.json_report import as_dict
 from grader.run import grade
 from grader.stub import STUDENT
@@ -35,4 +35,5 @@ def class_of(scores: dict[str, Score], students: int, earlier: dict | None = Non
     """The class.json of a class whose students have handed in these, by turns."""
     reports = [as_dict(score) for score in scores.values()]
     rows = [row_of(f"student-{n:04d}", reports[n % len(reports)]) for n in range(students)]
-    return class_dict(rows, ["'notes.txt': no submission"], SECRET, reports[0]["checks"], earlier)
+    titles = functools.reduce(dict.__or__, map(titles_of, reports))
+    return class_dict(rows, ["'notes.txt': no submission"], SECRET, reports[0]["checks"], titles, earlier)

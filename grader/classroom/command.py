@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
     except ClassError as error:
         console.print(str(error), style="red")
         return 2
-    rows, checks = _read(results, entries, ours)
-    summary = class_report.as_dict(rows, passed_over, results.seed, checks, results.summary())
+    rows, checks, titles = _read(results, entries, ours)
+    summary = class_report.as_dict(rows, passed_over, results.seed, checks, titles, results.summary())
     write_json(summary, results.folder / "class.json", private=True)
     _write_tables(rows, results.folder, options.column, known)
     write_text(class_page.as_html(summary, options.lang), results.folder / "class.html", private=True)
@@ -79,14 +79,17 @@ def _known(file: Path | None) -> dict[str, list[str | None]]:
         raise ClassError(f"--roster: {file} cannot be read: {error}") from None
 
 
-def _read(results: Results, entries: list[Entry], ours: dict[str, str]) -> tuple[list[dict], list[dict]]:
-    """-> a row for each student; the checks that there are."""
-    rows, checks = [], []
+def _read(
+    results: Results, entries: list[Entry], ours: dict[str, str]
+) -> tuple[list[dict], list[dict], dict[str, str]]:
+    """-> a row for each student; the checks that there are; what the mistakes are called."""
+    rows, checks, titles = [], [], {}
     for entry in entries:
         report = _report(results, entry, ours)
         rows.append(class_report.row_of(entry.student, report))
         checks = checks or report.get("checks", [])
-    return rows, checks
+        titles |= class_report.titles_of(report)
+    return rows, checks, titles
 
 
 def _write_tables(rows: list[dict], folder: Path, column: str, known: dict[str, list[str | None]]) -> None:

@@ -56,10 +56,10 @@ def _named(lost: list[Result], exchanges: list[Exchange]) -> dict[str, Result]:
         sign = mistakes.signed(function, result, of_function, certain=True)
         mistake = sign or found[function] or mistakes.signed(function, result, of_function)
         if mistake:
-            meaning = mistake.text("explanation")
+            title, meaning, hint = (mistake.text(part) for part in ("title", "explanation", "hint"))
             if mistake is found[function] and mistake.alter:
-                meaning = text("report.same_as", title=mistake.text("title"), explanation=meaning)
-            finding = replace(finding, meaning=meaning, mistake=mistake.id, hint=mistake.text("hint"))
+                meaning = text("report.same_as", title=title, explanation=meaning)
+            finding = replace(finding, meaning=meaning, mistake=mistake.id, title=title, hint=hint)
             named[result.check.id] = replace(result, finding=finding)
     return named
 

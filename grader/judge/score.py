@@ -41,6 +41,7 @@ class Finding:
     line: int | None  # of the student's file
     section: int | None  # of the lesson
     mistake: str | None = None  # id in the catalogue of known mistakes
+    title: Text | None = None  # what that mistake is called
     hint: Text | None = None
 
 

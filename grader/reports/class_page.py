@@ -40,7 +40,7 @@ def as_html(summary: dict[str, Any], lang: str) -> str:
         tier_points={tier.id: tier.points for tier in TIERS},
         tier_means=[(names[tier.id], _mean(rows, tier.id), tier.points) for tier in TIERS],
         progress=_progress(rows, summary["previous"]),
-        mistakes=_mistakes(rows, summary["mistakes"], lang),
+        mistakes=_mistakes(rows, summary["mistakes"], summary["titles"]),
         checks=sorted(summary["checks"], key=lambda check: check["passed"]),
         statuses=sorted({row["status"] for row in rows}),
     )
@@ -75,14 +75,11 @@ def _progress(rows: list[dict[str, Any]], previous: dict[str, Any] | None) -> Pr
     return Progress(previous["mean"], changes, found)
 
 
-def _mistakes(rows: list[dict[str, Any]], counts: dict[str, int], lang: str) -> list[tuple[str, str, list]]:
+def _mistakes(
+    rows: list[dict[str, Any]], counts: dict[str, int], titles: dict[str, str]
+) -> list[tuple[str, str, list]]:
     """Mistake, what it is called, and who made it; the most frequent first."""
-    if not counts:
-        return []
-    from grader.judge import mistakes  # loads torch: only where there is something to name
-
-    titles = {entry.id: entry.text("title").say(lang) for entry in mistakes.catalogue()}
     return [
-        (one, titles.get(one, one), [row["student"] for row in rows if one in row.get("mistakes", ())])
+        (one, titles[one], [row["student"] for row in rows if one in row.get("mistakes", ())])
         for one in counts
     ]

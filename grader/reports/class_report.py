@@ -54,17 +54,23 @@ def _status(report: dict[str, Any], outcomes: Counter) -> str:
     return next((outcome for outcome in reversed(NEEDS_HUMAN) if outcomes[outcome]), "graded")
 
 
+def titles_of(report: dict[str, Any]) -> dict[str, str]:
+    """What the mistakes of a report are called, by their ids."""
+    return {one["mistake"]: one["title"] for one in report.get("diagnoses", ()) if one["mistake"]}
+
+
 def as_dict(
     rows: Iterable[dict[str, Any]],
     passed_over: list[str],
     seed: str,
     checks: Iterable[dict[str, Any]] = (),
+    titles: dict[str, str] | None = None,
     earlier: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """class.json: students, how often each check was lost, the most frequent mistakes.
 
-    checks: all checks, as a report has them. earlier: the class.json of the last run, which is kept for
-    comparison as soon as a score differs.
+    checks: all checks, as a report has them. titles: what the mistakes are called, by their ids.
+    earlier: the class.json of the last run, which is kept for comparison as soon as a score differs.
     """
     rows = list(rows)
     lost = Counter(check for row in rows for check in row.get("lost", ()))
@@ -83,6 +89,7 @@ def as_dict(
             for check in checks
         ],
         "mistakes": _counts(mistake for row in rows for mistake in row.get("mistakes", ())),
+        "titles": titles or {},
         "needs_human": [row["student"] for row in rows if row["status"] != "graded"],
         "passed_over": passed_over,
         "previous": _previous(earlier, rows),

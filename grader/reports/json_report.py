@@ -31,7 +31,7 @@ def as_dict(score: Score, lang: str = "en") -> dict[str, Any]:
         ],
         "checks": [_check(result, lang) for result in score.results],
         "leak_map": score.leak_map,
-        "diagnoses": [_diagnosis(diagnosis) for diagnosis in diagnose(score)],
+        "diagnoses": [_diagnosis(diagnosis, lang) for diagnosis in diagnose(score)],
         "isolation": score.isolation,
         "environment": score.environment,
         "duration_s": round(score.duration_s, 3),
@@ -67,10 +67,11 @@ def _number(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
+def _diagnosis(diagnosis: Diagnosis, lang: str) -> dict[str, Any]:
     finding = diagnosis.result.finding
     return {
         "mistake": finding.mistake,
+        "title": finding.title.say(lang) if finding.title else None,
         "todo": diagnosis.todo,
         "line": finding.line,
         "section": finding.section,
