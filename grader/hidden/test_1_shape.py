@@ -11,8 +11,8 @@ NO_NUMBERS = ("meta tensor", "Meta tensor", "register_meta")  # in torch's words
 
 @pytest.mark.mask
 def test_causal_mask_of_any_length(student, draw, expect):
-    """No length is too long, as long as memory lasts."""
-    for length in (draw.number(17, 60), draw.number(260, 600)):
+    """No length is too long, as long as memory lasts. A mask set item by item takes seconds at 600."""
+    for length in (draw.number(17, 60), draw.number(513, 540)):
         mask = student.causal_mask(length)
         expect.shape(mask, length, length)
         expect.dtype(mask, torch.bool)

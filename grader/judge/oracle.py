@@ -21,6 +21,7 @@ _mp = mpmath.MPContext()
 _mp.prec = _BITS
 
 
+@remembered
 def causal_mask(length: int) -> Tensor:
     """Bool (L, L): True where j <= i."""
     return torch.tensor([[j <= i for j in range(length)] for i in range(length)])
@@ -54,6 +55,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = N
     return torch.stack(rows, dim=-2), weights
 
 
+@remembered
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """(B, L, d_model) -> (B, H, L, d_head): head h owns features h * d_head to (h + 1) * d_head."""
     d_head = x.shape[-1] // n_heads
