@@ -24,6 +24,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import unicodedata
 from collections.abc import Iterator
@@ -74,9 +75,11 @@ class World:
     python: str = sys.executable
     token: str = field(default_factory=lambda: f"attention{secrets.token_hex(8)}")
     secret: str = field(default_factory=lambda: secrets.token_hex(8))
+    # a short name, where a socket has room
+    temporary: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="attacks-")))
 
     def __post_init__(self):
-        for name in ("class", "out", "marks", "tmp"):
+        for name in ("class", "out", "marks"):
             (self.folder / name).mkdir()
         self.out.rmdir()
         self.marks.chmod(0o777)
@@ -149,7 +152,7 @@ class World:
         """Of the judge."""
         return os.environ | {
             "ATTENTION_SECRET": f"{self.secret}-is-known",
-            "TMPDIR": str(self.folder / "tmp"),
+            "TMPDIR": str(self.temporary),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TERM": "xterm-256color",
         }
@@ -169,6 +172,7 @@ class World:
         for path in self.submissions.iterdir():
             if path.is_dir() and not path.is_symlink():
                 path.chmod(0o700)  # so that pytest can remove it
+        shutil.rmtree(self.temporary)
 
     def command(self, *python: str, out: Path | None = None, jobs: int = 2) -> list[str]:
         """The class, on a copy of the repository that nobody else changes."""
@@ -296,7 +300,7 @@ def run_class(world: World, students: dict[str, Attack | None], *python: str, **
     """Grade what was handed in, and look at what is left."""
     signals: list[int] = []
     before_handler = signal.signal(signal.SIGUSR1, lambda number, frame: signals.append(number))
-    kept = [world.repo, world.submissions, world.marks, world.folder / "tmp"]
+    kept = [world.repo, world.submissions, world.marks, world.temporary]
     before = {path: state_of(path) for path in kept}
     try:
         with orphans() as processes:
@@ -517,7 +521,7 @@ def test_a_part_of_it_as_somebody_without_rights(tmp_path, bounds):
         world = World(tmp_path, python=user.python)
         students = hand_in(world, [attack for attack in ALL if not attack.slow][::12])
         ids = pwd.getpwnam(user.name)
-        for path in (world.folder, *world.folder.rglob("*")):
+        for path in (world.folder, world.temporary, *world.folder.rglob("*")):
             if not path.is_relative_to(world.repo):
                 os.chown(path, ids.pw_uid, ids.pw_gid, follow_symlinks=False)
         ran = run_class(world, students, "-m", "grader", user=user.name, group=user.name, extra_groups=[])

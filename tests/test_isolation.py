@@ -870,7 +870,7 @@ def test_workers_die_with_the_launcher(without):
     with Launcher(limits=LIMITS, without=without) as launcher:
         mine = submission(launcher, body("causal_mask", "while True: pass"))
         mine.answer(Call("attention_weights", (torch.zeros(2, 2), None)))
-        below = processes_below(launcher._process.pid)
+        below = processes_below(launcher._zygote.process.pid)
         assert below
         os.kill(launcher._pid, signal.SIGKILL)
         assert vanish(below)
@@ -891,7 +891,7 @@ mine = WorkerSubmission(launcher, Source("mine.py", "def causal_mask(length):\\n
 try:
     mine._load()
 finally:
-    print(launcher._process.pid, flush=True)
+    print(launcher._zygote.process.pid, flush=True)
 mine.answer(Call("causal_mask", (4,)))
 """
 

@@ -4,17 +4,21 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import socket
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing.context import BaseContext
 from pathlib import Path
 
 from grader.classroom.collect import ClassError, Entry, problem_of
 from grader.classroom.results import Results, key_of
 from grader.isolation.limits import Limits
+from grader.isolation.zygote import IsolationError, Zygote
 
+_LONGEST_FOLDER = 70  # bytes; a forkserver listens at a name in it, and a socket's name has no more than 104
 TRIES = 3  # of a submission on which judge processes die, before it is called our fault
 _launcher = None
 _new_launcher: Callable | None = None
@@ -34,14 +38,13 @@ def grade_class(
     require: "sandbox" to accept no less. ClassError if submissions cannot be isolated like that.
     """
     work = functools.partial(grade_entry, folder=results.folder, seed=results.seed, lang=lang)
-    new_pool = functools.partial(
-        ProcessPoolExecutor,
-        mp_context=get_context("spawn"),
-        initializer=start_judge,
-        initargs=(require, limits),
-    )
+    new_pool = functools.partial(ProcessPoolExecutor, mp_context=_context(), initializer=start_judge)
+    try:
+        zygote = Zygote()
+    except IsolationError as error:
+        raise ClassError(str(error)) from None
     left = []
-    with new_pool(jobs) as pool:
+    with zygote, new_pool(jobs, initargs=(require, limits, zygote.door)) as pool:
         futures = {pool.submit(work, entry): entry for entry in entries}
         for future in as_completed(futures):
             entry = futures.pop(future)
@@ -53,14 +56,24 @@ def grade_class(
                 pool.shutdown(cancel_futures=True)
                 raise
     if left:
-        yield from _one_by_one(left, work, new_pool)
+        yield from _one_by_one(left, work, functools.partial(new_pool, 1, initargs=(require, limits)))
+
+
+def _context() -> BaseContext:
+    """Judges are forked from a process that has loaded all, and holds nothing else, where that can be had."""
+    has_room = len(os.fsencode(tempfile.gettempdir())) <= _LONGEST_FOLDER
+    if "forkserver" not in multiprocessing.get_all_start_methods() or not has_room:
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["grader.classroom.ready"])
+    return context
 
 
 def _one_by_one(
-    entries: list[Entry], work: Callable, new_pool: Callable[[int], ProcessPoolExecutor]
+    entries: list[Entry], work: Callable, new_pool: Callable[[], ProcessPoolExecutor]
 ) -> Iterator[tuple[Entry, str | None]]:
     """A judge process died, on one of these: alone, that one costs none of the others their verdict."""
-    pool = new_pool(1)
+    pool = new_pool()
     try:
         for entry in entries:
             problem = f"the judge's process died, {TRIES} times"
@@ -70,24 +83,21 @@ def _one_by_one(
                     break
                 except BrokenProcessPool:
                     pool.shutdown()
-                    pool = new_pool(1)
+                    pool = new_pool()
             yield entry, problem
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def start_judge(require: str | None, limits: Limits | None = None) -> None:
-    """Once in each judge process, before it knows a seed."""
+def start_judge(require: str | None, limits: Limits | None = None, door: socket.socket | None = None) -> None:
+    """Once in each judge process, before it knows a seed. door: of a zygote that it shares with others."""
     global _launcher, _new_launcher, _refusal
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    import torch
+    from grader.classroom.ready import launcher
 
-    from grader.isolation.launcher import IsolationError, Launcher
-
-    torch.set_num_threads(1)
-    _new_launcher = functools.partial(Launcher, require, limits)
+    _new_launcher = functools.partial(launcher.Launcher, require, limits)
     try:
-        _launcher = _new_launcher()
+        _launcher = _new_launcher(door=door)
     except IsolationError as error:
         _refusal = str(error)
 
@@ -102,8 +112,6 @@ def _end_with_the_parent() -> None:
 
 def grade_entry(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
     """Grade one submission and write its report, unless that is done. -> what went wrong with us."""
-    from grader.isolation.launcher import IsolationError
-
     if _refusal:
         raise ClassError(_refusal)
     for last in (False, True):
@@ -124,8 +132,6 @@ def grade_entry(entry: Entry, folder: Path, seed: str, lang: str) -> str | None:
 def _renew_launcher() -> bool:
     """The launcher may have died, or be tainted: a new one. False if there is none to be had."""
     global _launcher
-    from grader.isolation.launcher import IsolationError
-
     _launcher.close()
     try:
         _launcher = _new_launcher()

@@ -1,4 +1,4 @@
-"""First file of the launcher: started by `python -I -B boot.py FD` with an empty environment.
+"""First file of the zygote: started by `python -I -B boot.py FD` with an empty environment.
 
 It makes `grader` known without putting the repository on sys.path, where a submission could import from it.
 """

@@ -1,7 +1,8 @@
-"""The launcher's process: loads torch once, in one thread, and forks a locked worker for each submission.
+"""The processes of zygote and launcher: torch is loaded once, in one thread, for all that is forked.
 
-It runs no student code, reads nothing that a worker has written, and knows no secret: it is started before
-there is one, with an empty environment.
+A zygote forks a launcher for each judge, and a launcher a locked worker for each submission. They run no
+student code, read nothing that a worker has written, and know no secret: they are started before there is
+one, with an empty environment.
 """
 
 import contextlib
@@ -27,11 +28,32 @@ _PR_SET_CHILD_SUBREAPER = 36
 _CHANNEL = 3  # the descriptor of a worker's channel
 
 
-def main(control: int) -> None:
-    """Serve the judge at the other end of `control` until it is gone."""
-    channel = Channel(control)
-    config, _ = channel.receive()
+def main(door: int) -> None:
+    """Load torch, and fork a launcher for each judge that knocks, until nobody holds the door."""
+    config, _ = Channel(door).receive()
+    os.set_blocking(door, True)
     os.umask(0o022)
+    sys.path += [path for path in config["path"] if path not in sys.path]
+    serve_calls = _load_torch()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # of a launcher that has ended nothing is left
+    with socket.socket(fileno=door) as knocks:
+        while descriptors := socket.recv_fds(knocks, 1, 2)[1]:
+            if not os.fork():
+                knocks.close()
+                launch(*descriptors, config["path"], serve_calls)
+                break
+            for descriptor in descriptors:
+                os.close(descriptor)
+    os._exit(0)  # there is nothing to clear away, and torch would take its time
+
+
+def launch(control: int, errors: int, packages: list[str], serve_calls: Callable[[Channel], None]) -> None:
+    """Serve the judge at the other end of `control` until it is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    os.dup2(errors, 2)
+    os.close(errors)
+    config, _ = Channel(control).receive()
     plan = Plan(
         limits=Limits(**config["limits"]),
         without=frozenset(config["without"]),
@@ -39,11 +61,9 @@ def main(control: int) -> None:
         root=os.geteuid() == 0,
     )
     _enter_namespaces(plan, control)
-    sys.path += [path for path in config["path"] if path not in sys.path]
-    serve_calls = _load_torch()
     pid = int(os.readlink("/proc/self")) if sys.platform == "linux" else os.getpid()
     plan.user = privileges.stranger(pid * 64)
-    _prepare(plan, config["path"])
+    _prepare(plan, packages)
     Forkserver(control, plan, pid, serve_calls).serve()
 
 
@@ -71,6 +91,11 @@ def _load_torch() -> Callable[[Channel], None]:
 
     preload.warm_up()
     os.environ.clear()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")
+    _tell_nothing()
+    gc.collect()
+    gc.freeze()  # a collection in a worker need not copy the memory that it shares with us
     return worker.serve
 
 
@@ -82,11 +107,6 @@ def _prepare(plan: Plan, packages: list[str]) -> None:
     if lockdown.NAMESPACES not in plan.layers.in_force and not plan.root:
         plan.other_tasks = rlimits.tasks_of_user()
     lockdown.share(plan)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="backslashreplace")
-    _tell_nothing()
-    gc.collect()
-    gc.freeze()  # a collection in a worker need not copy the memory that it shares with us
 
 
 def _tell_nothing() -> None:

@@ -1,11 +1,9 @@
 """The judge's side of the launcher: a clean process that has torch loaded and forks workers."""
 
 import contextlib
-import importlib.util
 import os
+import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Collection
@@ -16,14 +14,11 @@ from grader.isolation.limits import Limits
 from grader.isolation.output import Output
 from grader.isolation.removal import remove
 from grader.isolation.wire import Channel, WireError
+from grader.isolation.zygote import IsolationError, Zygote
 
-_BOOT = Path(__file__).with_name("boot.py")
 _START_S = 120.0  # a cold import of torch on a busy machine
 _ANSWER_S = 60.0  # of the launcher; in a plain process it may have much to clear away
-
-
-class IsolationError(Exception):
-    """Submissions cannot be isolated as they should be. Never a student's fault."""
+_END_S = 5.0  # that it may take to end
 
 
 class Worker:
@@ -57,7 +52,8 @@ class Launcher:
 
     require: "sandbox" to accept nothing less. limits: of each submission. without: layers to leave out, to
     see what the others hold. wait: False to return at once, while the launcher still loads torch; then
-    the first use of it waits, and raises IsolationError if it must.
+    the first use of it waits, and raises IsolationError if it must. door: of a zygote that several
+    launchers are forked from; without one it has a zygote of its own.
     """
 
     def __init__(
@@ -66,41 +62,25 @@ class Launcher:
         limits: Limits | None = None,
         without: Collection[str] = (),
         wait: bool = True,
+        door: socket.socket | None = None,
     ):
-        if not hasattr(os, "fork"):
-            raise IsolationError(
-                "Isolated grading needs a system that can fork: Linux, or macOS with less isolation. "
-                "On Windows, use WSL 2."
-            )
         self.limits = limits or Limits()
         self._require = require
         self._ready = self._closed = False
         self._clean: dict[str, int] | None = None
         self._live: set[int] = set()
-        self._socket, theirs = socket.socketpair()
         self._folders: str | None = None  # of workers that have no file system of their own
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed in close()
-        with theirs:
-            # an environment from before the judge has any secret, and no descriptor but one
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-B", _BOOT, str(theirs.fileno())],
-                env={},
-                cwd="/",
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                start_new_session=True,
-            )
+        self._zygote = None if door else Zygote()
+        self._socket, theirs = socket.socketpair()
         self._control = Channel(self._socket.fileno())
         self._started = time.monotonic()
-        self._tell(
-            {
-                "limits": asdict(self.limits),
-                "without": sorted(without),
-                "path": _where_torch_is(),
-            }
-        )
+        with theirs:
+            try:
+                socket.send_fds(door or self._zygote.door, [b"!"], [theirs.fileno(), self._errors.fileno()])
+            except OSError as error:
+                raise self._died() from error
+        self._tell({"limits": asdict(self.limits), "without": sorted(without)})
         if wait:
             self.wait()
 
@@ -204,15 +184,25 @@ class Launcher:
         if self._closed:
             return
         self._closed = True
+        if self._ready:
+            self._end()
         self._socket.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        if self._zygote:
+            self._zygote.close()
         self._errors.close()
         if self._folders:
             remove(self._folders)  # the launcher does, unless it was killed
+
+    def _end(self) -> None:
+        """See it end, as it does when it hears no more: then nobody holds the other end of its channel."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+            self._socket.settimeout(_END_S)
+            while self._socket.recv(1 << 16):
+                pass
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
 
     def _state(self) -> dict[str, int]:
         """Threads, open files and children of the launcher, without its workers; empty where nobody tells."""
@@ -237,15 +227,11 @@ class Launcher:
             raise self._died() from error
 
     def _died(self) -> IsolationError:
-        self._process.kill()
-        self._process.wait()
-        with contextlib.suppress(ValueError, OSError):
+        words = ""
+        if not self._closed:
             self._errors.seek(0)
-            words = self._errors.read()[-2000:].decode("utf-8", "replace")
-        return IsolationError(f"The launcher of isolated workers died: {words.strip() or 'no reason given'}")
-
-
-def _where_torch_is() -> list[str]:
-    """Where this interpreter finds torch, for a launcher that sees no PYTHONPATH and no user's packages."""
-    spec = importlib.util.find_spec("torch")
-    return [str(Path(spec.origin).parents[1])] if spec and spec.origin else []
+            words = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
+            if not words and self._zygote:
+                words = self._zygote.words()
+        self.close()
+        return IsolationError(f"The launcher of isolated workers died: {words or 'no reason given'}")
