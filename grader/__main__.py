@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import sys
 from pathlib import Path
 
 COMMANDS = {
@@ -28,7 +29,11 @@ def main(arguments: list[str] | None = None) -> int:
     module = importlib.import_module(module_name)  # only now: most need torch, and take a second
     parser = argparse.ArgumentParser(prog=f"python -m grader {chosen.command}", description=summary)
     module.add_arguments(parser)
-    return module.run(parser.parse_args(rest))
+    try:
+        return module.run(parser.parse_args(rest))
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
 
 
 def _is_here(module_name: str) -> bool:

@@ -96,7 +96,7 @@ def _verdict(case: Case, seed: int, score: Score) -> Verdict:
 
 def judge_all(cases: Iterable[Case], seeds: Iterable[int] = (0,), official: bool = False) -> list[Verdict]:
     """Grade all cases on two cores."""
-    work = [(case, seed) for case in cases for seed in seeds]
+    work = [(case, seed) for seed in seeds for case in cases]  # the oracle remembers the last seeds
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         return list(pool.map(partial(_judge_one, official=official), work, chunksize=4))
 

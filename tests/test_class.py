@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 from conftest import REFERENCE, body
 
+from grader.classroom import results
 from grader.classroom.collect import ClassError, find_submissions
-from grader.classroom.results import Results
+from grader.classroom.results import Results, judge_version
 from grader.reports.class_report import COLUMNS, as_csv, as_dict, row_of
 from grader.stub import ROOT, STUDENT
 
@@ -154,6 +156,27 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
     assert (whole / "class.csv").read_bytes() == (killed / "class.csv").read_bytes()
 
 
+@pytest.mark.parametrize("reports", [None, 0, 2], ids=["at the start", "once begun", "after two"])
+def test_ctrl_c_stops_a_run_in_a_word_and_the_next_goes_on(tmp_path, reports):
+    folder = write(tmp_path / "class", **{f"s{number}_py": f"{REFERENCE}\n# {number}" for number in range(6)})
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "grader", "class", str(folder), "--out", str(out)]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not out.exists() or (reports is not None and len(list(out.glob("*/report.json"))) < reports):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    if reports is not None:
+        time.sleep(1)  # judges are being started
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    words = process.communicate(timeout=20)[1]
+    assert process.returncode == 130
+    assert words.strip() == "stopped; the same command goes on from here"
+    again = class_run(folder, out)
+    assert again.returncode == 0
+    assert {row["score"] for row in json.loads((out / "class.json").read_text())["students"]} == {100}
+
+
 @pytest.mark.parametrize("kind", ["not ours", "open to others", "a link", "a file"])
 def test_results_are_not_written_where_they_could_be_planted(tmp_path, kind):
     out = tmp_path / "out"
@@ -214,3 +237,20 @@ def test_our_fault_is_no_zero():
     rows = [row_of("ann", {"problem": "the judge died"})]
     summary = as_dict(rows, [], "0")
     assert (summary["graded"], summary["mean"], summary["needs_human"]) == (0, None, ["ann"])
+
+
+@pytest.mark.parametrize("file", ["judge/oracle.py", "judge/messages/en.toml", "reports/templates/style.css"])
+def test_results_of_another_judge_are_not_kept(tmp_path, monkeypatch, file):
+    """What decides and what shows: a report that was made with another template is made anew."""
+    package = tmp_path / "grader"
+    shutil.copytree(ROOT / "grader", package)
+    monkeypatch.setattr(results, "_PACKAGE", package)
+    versions = [judge_version.__wrapped__()]
+    (package / "__pycache__").mkdir(exist_ok=True)
+    (package / "__pycache__" / "x.pyc").write_bytes(b"compiled anew")
+    versions.append(judge_version.__wrapped__())
+    assert (package / file).exists()
+    with open(package / file, "a", encoding="utf-8") as stream:
+        stream.write("\n")
+    versions.append(judge_version.__wrapped__())
+    assert versions[0] == versions[1] != versions[2]

@@ -45,7 +45,7 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Grade the class. -> 0, or 1 if the grader failed somewhere, or 2 if it could not begin."""
+    """Grade the class. -> 0, 1 if the grader failed somewhere, 2 if it could not begin, 130 after Ctrl-C."""
     console = Console(stderr=True, highlight=False, markup=False)
     try:
         known = _known(options.roster)
@@ -55,6 +55,9 @@ def run(options: argparse.Namespace) -> int:
     except ClassError as error:
         console.print(str(error), style="red")
         return 2
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on from here")
+        return 130
     rows, checks, titles = _read(results, entries, ours)
     summary = class_report.as_dict(rows, passed_over, results.seed, checks, titles, results.summary())
     write_json(summary, results.folder / "class.json", private=True)

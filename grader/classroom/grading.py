@@ -4,12 +4,14 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import signal
 import socket
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
 from pathlib import Path
 
@@ -45,16 +47,16 @@ def grade_class(
         raise ClassError(str(error)) from None
     left = []
     with zygote, new_pool(jobs, initargs=(require, limits, zygote.door)) as pool:
-        futures = {pool.submit(work, entry): entry for entry in entries}
-        for future in as_completed(futures):
-            entry = futures.pop(future)
-            try:
-                yield entry, future.result()
-            except BrokenProcessPool:
-                left.append(entry)
-            except ClassError:
-                pool.shutdown(cancel_futures=True)
-                raise
+        try:
+            futures = {pool.submit(work, entry): entry for entry in entries}
+            for future in as_completed(futures):
+                entry = futures.pop(future)
+                try:
+                    yield entry, future.result()
+                except BrokenProcessPool:
+                    left.append(entry)
+        finally:  # whatever ended this, there is no waiting for what was not begun
+            pool.shutdown(cancel_futures=True)
     if left:
         yield from _one_by_one(left, work, functools.partial(new_pool, 1, initargs=(require, limits)))
 
@@ -66,6 +68,10 @@ def _context() -> BaseContext:
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["grader.classroom.ready"])
+    resource_tracker.ensure_running()  # else a forkserver does it, and unblocks what is blocked here
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # it inherits that: deaf to Ctrl-C
+    forkserver.ensure_running()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     return context
 
 
@@ -92,6 +98,9 @@ def _one_by_one(
 def start_judge(require: str | None, limits: Limits | None = None, door: socket.socket | None = None) -> None:
     """Once in each judge process, before it knows a seed. door: of a zygote that it shares with others."""
     global _launcher, _new_launcher, _refusal
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a word
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     from grader.classroom.ready import launcher
 

@@ -92,9 +92,9 @@ def key_of(content: str, seed: str, isolation: str, lang: str) -> str:
 
 @cache
 def judge_version() -> str:
-    """A digest of everything that decides: the package's files and the release of torch."""
+    """A digest of everything that decides or shows: the package's files and the release of torch."""
     digest = hashlib.sha256(version("torch").encode())
     for file in sorted(_PACKAGE.rglob("*")):
-        if file.suffix in (".py", ".toml") and file.is_file():
+        if file.is_file() and "__pycache__" not in file.parts:
             digest.update(str(file.relative_to(_PACKAGE)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()

@@ -33,7 +33,7 @@ LABELS = {
         "note": 'Every bar is the state: always {size} numbers. Orange is what is left of "{first}".',
         "ready": "{count} tokens wait: each step needs the state of the step before",
         "forward": 'step {step} of {count}: "{first}" has {share} of the state',
-        "back": "the gradient walks back, {steps} steps: {norm} of it is left",
+        "back": "step {steps} back: {norm} of the gradient is left",
         "state": "state",
         "gradient": "gradient",
         "alt": "An RNN reads {sentence} in {count} steps. The first token's share of the state falls "
