@@ -34,7 +34,14 @@ _MOST_NOTEBOOKS = 20
 
 
 def in_order(folder: Path) -> bool:
-    """Whether a submission needs no preparing."""
+    """Whether a submission needs no preparing: all that counts is there, is regular and can be read."""
+    try:
+        return _in_order(folder)
+    except OSError:  # no rights on a folder
+        return False
+
+
+def _in_order(folder: Path) -> bool:
     here = {entry.name: entry for entry in os.scandir(folder)}
     student = here.pop("student", None)
     here.pop(NOTES_FILE, None)
@@ -51,6 +58,7 @@ def in_order(folder: Path) -> bool:
         return (
             all(entry.is_file(follow_symlinks=False) for entry in here.values())
             and all(entry.stat().st_size <= LARGEST_NOTEBOOK for entry in here.values())
+            and all(os.access(entry.path, os.R_OK) for entry in here.values())
             and ("timestamp.txt" not in here or _timestamp(top) is not None)
         )
 
@@ -62,6 +70,7 @@ def prepare(folder: Path, aside: Path) -> bool:
         return False
     fresh = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     if is_folder:
+        folder.chmod(0o700)  # to be read, and moved
         take(folder, fresh, notebook_of(folder.name))
     else:
         empty(fresh, notebook_of(folder.name))
@@ -114,7 +123,8 @@ def notes_of(folder: Path) -> list[str]:
 def code_of(folder: Path) -> Path | None:
     """The file to grade, from the folder; None if there is none that is no link."""
     file = folder.joinpath(*CODE)
-    if any(path.is_symlink() for path in (folder, file.parent, file)) or not file.exists():
+    # os.path, and not Path: where there are no rights it says no
+    if any(map(os.path.islink, (folder, file.parent, file))) or not os.path.exists(file):
         return None
     return Path(*CODE)
 
@@ -186,6 +196,8 @@ def _opened(folder: Path | str, top: int | None = None) -> Iterator[int]:
 def _exists(top: int, name: str) -> bool:
     try:
         os.stat(name, dir_fd=top, follow_symlinks=False)
+    except PermissionError:
+        return True  # for all that we know
     except OSError:
         return False
     return True
