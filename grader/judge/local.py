@@ -6,10 +6,12 @@ It holds no expected value and no right implementation, and decides nothing but 
 import contextlib
 import copy
 import inspect
+import random
 import sys
 import types
 import warnings
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -28,7 +30,13 @@ LARGEST_RESULT = 1_000_000  # numbers in a tensor; the checks expect a few thous
 
 
 def load_module(source: Source) -> types.ModuleType:
-    """Execute a student's text as a module. Raises whatever it raises."""
+    """Execute a student's text as a module. Raises whatever it raises.
+
+    What it draws at random is the same each time: the same file has the same score wherever it is graded.
+    """
+    torch.manual_seed(0)
+    random.seed(0)
+    np.random.seed(0)
     module = types.ModuleType(MODULE_NAME)
     module.__file__ = source.path
     sys.modules[MODULE_NAME] = module  # dataclasses and torch.jit look a module up by its name
