@@ -196,6 +196,11 @@ def state_of(folder: Path) -> dict[str, object]:
     return found
 
 
+def differing(before: dict[str, object], after: dict[str, object]) -> list[str]:
+    """The paths that came, went or are no longer the same."""
+    return sorted(name for name in before | after if before.get(name) != after.get(name))
+
+
 def left_anywhere(token: str) -> list[str]:
     """Files, queues, memory and keys of that name on the whole machine."""
     found = []
@@ -309,7 +314,7 @@ def run_class(world: World, students: dict[str, Attack | None], *python: str, **
             )
     finally:
         signal.signal(signal.SIGUSR1, before_handler)
-    changed = [str(path) for path in kept if state_of(path) != before[path]]
+    changed = [f"{path}: {name}" for path in kept for name in differing(before[path], state_of(path))]
     changed += left_anywhere(world.token) + world.heard()
     return Ran(world, students, status, output.decode("utf-8", "replace"), changed, processes, signals)
 

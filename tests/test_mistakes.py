@@ -1,8 +1,11 @@
 """The fault dictionary: its entries, the formula that they alter, and what it makes of answers."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
-from conftest import body
+from conftest import REFERENCE, body
 
 from grader.judge import oracle
 from grader.judge.diagnosis import diagnose
@@ -11,6 +14,7 @@ from grader.judge.exercise import FUNCTIONS
 from grader.judge.mistakes import Formula, catalogue
 from grader.judge.text import LANGUAGES
 from grader.run import grade
+from grader.stub import ROOT
 
 ENTRIES = pytest.mark.parametrize("entry", catalogue(), ids=lambda entry: f"{entry.function}-{entry.id}")
 
@@ -77,3 +81,23 @@ def test_a_mistake_is_said_in_both_languages(submit):
     assert "not divided by sqrt(d_k)" in finding.meaning.say("en")
     assert "没有除以 sqrt(d_k)" in finding.meaning.say("zh")
     assert finding.hint.say("en") != finding.hint.say("zh")
+
+
+def test_naming_a_mistake_does_not_load_the_compiler(tmp_path):
+    """Torch loads it for the device without numbers: a second, and a folder among the temporary ones."""
+    file = tmp_path / "mine.py"
+    code = body("causal_mask", "return torch.ones(length, length, dtype=torch.bool, device=device).triu()")
+    file.write_text(f"{REFERENCE}\n\n{code}", encoding="utf-8")
+    script = f"""
+import functools, sys
+from grader.isolation.launcher import Launcher
+from grader.isolation.submission import WorkerSubmission
+from grader.run import grade
+with Launcher() as launcher:
+    score = grade({str(file)!r}, "0", functools.partial(WorkerSubmission, launcher), True)
+named = {{result.finding.mistake for result in score.results if result.finding}}
+print(named, "torch._dynamo" in sys.modules)"""
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "causal-mask-future-kept" in done.stdout
+    assert done.stdout.rstrip().endswith("False")

@@ -197,7 +197,7 @@ def find(function: str, exchanges: Iterable[Exchange]) -> Mistake | None:
 
     For a whole function, mistakes of its parts count too: it may have been rewritten around them.
     """
-    exchanges = [e for e in exchanges if _has_weights(e.call)]
+    exchanges = [e for e in exchanges if _has_weights(e.call) and not _is_without_numbers(e.call)]
     calls = [e for e in exchanges if e.call.function == function]
     shown = {entry.id for entry in catalogue() if entry.certain}  # what was seen says so, or it is not that
     known = [entry for entry in catalogue() if entry.alter and entry.id not in shown]
@@ -211,6 +211,11 @@ def find(function: str, exchanges: Iterable[Exchange]) -> Mistake | None:
         or _seen_in_the_whole(candidates, calls, exchanges)
         or _held(function, calls)
     )
+
+
+def _is_without_numbers(call: Call) -> bool:
+    """Whether it asks for a result on the device without them: torch loads its compiler for it, a second."""
+    return any(isinstance(arg, torch.device) and arg.type == "meta" for arg in call.args)
 
 
 def _in_question(function: str, candidates: list[Mistake], exchanges: list[Exchange]) -> list[Mistake]:
