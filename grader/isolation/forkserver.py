@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -89,7 +90,9 @@ def _load_torch() -> Callable[[Channel], None]:
         os.environ[name] = "1"
     from grader.isolation import preload, worker
 
-    preload.warm_up()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder  # torch's compiler would make one, and leave it
+        preload.warm_up()
     os.environ.clear()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
