@@ -414,7 +414,7 @@ def _fitted(entry: Mistake, exchanges: list[Exchange]) -> tuple:
     """The value of the first answer that shows one; none for a whole function, which hides its parts."""
     for exchange in exchanges:
         call, answer = exchange.call, exchange.answer
-        if answer and entry.function == call.function:
+        if answer and entry.function == call.function and not answer.results[0].is_complex():
             try:
                 value = entry.fit(_formula(Formula, call), call, answer.results[0].double())
             except (RuntimeError, ArithmeticError, LookupError, ValueError, TypeError):  # another shape
