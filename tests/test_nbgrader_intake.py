@@ -11,7 +11,7 @@ from nbgrader_users import User, users
 from grader.stub import ROOT
 
 SCRIPT = """
-import json, os, sys
+import json, sys
 from pathlib import Path
 from grader.nbgrader_plugin import intake
 place, name, mode = sys.argv[1:]

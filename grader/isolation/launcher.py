@@ -14,7 +14,7 @@ from grader.isolation.limits import Limits
 from grader.isolation.output import Output
 from grader.isolation.removal import remove
 from grader.isolation.wire import Channel, WireError
-from grader.isolation.zygote import IsolationError, Zygote
+from grader.isolation.zygote import IsolationError, Zygote, last_words
 
 _START_S = 120.0  # a cold import of torch on a busy machine
 _ANSWER_S = 60.0  # of the launcher; in a plain process it may have much to clear away
@@ -195,14 +195,16 @@ class Launcher:
 
     def _end(self) -> None:
         """See it end, as it does when it hears no more: then nobody holds the other end of its channel."""
-        with contextlib.suppress(OSError):
+        try:
             self._socket.shutdown(socket.SHUT_WR)
             self._socket.settimeout(_END_S)
             while self._socket.recv(1 << 16):
                 pass
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+        except OSError:
+            pass  # it is gone, and its number may be another's by now
 
     def _state(self) -> dict[str, int]:
         """Threads, open files and children of the launcher, without its workers; empty where nobody tells."""
@@ -229,9 +231,6 @@ class Launcher:
     def _died(self) -> IsolationError:
         words = ""
         if not self._closed:
-            self._errors.seek(0)
-            words = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
-            if not words and self._zygote:
-                words = self._zygote.words()
+            words = last_words(self._errors) or (self._zygote.words() if self._zygote else "")
         self.close()
         return IsolationError(f"The launcher of isolated workers died: {words or 'no reason given'}")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 from grader.isolation.wire import Channel
 
@@ -54,8 +55,7 @@ class Zygote:
 
     def words(self) -> str:
         """What it said before it died."""
-        self._errors.seek(0)
-        return self._errors.read()[-2000:].decode("utf-8", "replace").strip()
+        return last_words(self._errors)
 
     def close(self) -> None:
         """Let go of the door, and see that it ends."""
@@ -66,6 +66,12 @@ class Zygote:
             self.process.kill()
             self.process.wait()
         self._errors.close()
+
+
+def last_words(errors: BinaryIO) -> str:
+    """The end of what a process wrote into a file of errors."""
+    errors.seek(0)
+    return errors.read()[-2000:].decode("utf-8", "replace").strip()
 
 
 def _where_torch_is() -> list[str]:
